@@ -1,0 +1,274 @@
+"""Agents as folders: ``<root>/<key>/AGENT.md``, keys of front matter and the role as the body.
+
+Data, never code: nothing of a folder is imported or run. Whatever is not understood is refused, with the
+file, the line and what to write instead, and one broken folder does not hide the others. How YAML is
+read is front_matter.py's; which tools exist is told by whoever calls `check_against`.
+"""
+
+import os
+import re
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from adapters.front_matter import MAX_BYTES, Fields, Page, nearest, one_of, read_page, surprise
+from core.agents import Agent, Limits
+from core.canonical import digest
+from core.errors import AgentFolderError
+from core.gate import Risk, Setting
+
+FILE = "AGENT.md"
+FOLDER_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}", re.ASCII)
+TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", re.ASCII)
+
+KEYS = (
+    "name", "title", "chief", "label", "tools", "settings", "model", "limits", "triggers", "interactive"
+)  # fmt: skip
+WHOLE_LIMITS = ("rounds", "strikes", "tokens", "daily_tokens", "reply_tokens", "window")
+LIMITS = (*WHOLE_LIMITS, "seconds", "wrap_up")
+TRIGGER_KEYS = (
+    "when", "cadence", "weekday", "at", "event", "after", "goal", "watch", "max_per_day", "catch_up"
+)  # fmt: skip
+WHEN = ("schedule", "event", "done")
+CADENCES = ("hourly", "daily", "weekly", "monthly")
+NEEDED = MappingProxyType({"schedule": "cadence", "event": "event", "done": "after"})
+"""What a trigger of each kind can't fire without."""
+
+RISKS = tuple(str(risk) for risk in Risk)
+SETTINGS = tuple(str(setting) for setting in Setting)
+ALWAYS_ASK = (Risk.REMOVE, Risk.PROFILE)
+"""Risks that no setting lets run (I12)."""
+
+
+def load_agents(root: Path) -> Mapping[str, Agent]:
+    """The agents of the folders in *root*, by key. Raises the first error, the others as its notes."""
+    agents, errors = load_report(root)
+    if errors:
+        for further in errors[1:]:
+            errors[0].add_note(f"also: {further}")
+        raise errors[0]
+    return MappingProxyType(agents)
+
+
+def load_report(root: Path) -> tuple[dict[str, Agent], list[AgentFolderError]]:
+    """The agents that can be read, by key, and what is wrong with the others, both in the order of the keys.
+
+    Of two agents that go by one name, or that are both chief, none is taken: which was meant is not known.
+    """
+    agents: dict[str, Agent] = {}
+    pages: dict[str, Page] = {}
+    errors: list[AgentFolderError] = []
+    try:
+        folders = _folders(root)
+    except OSError as error:
+        words = f"the folder of agents can't be read ({error.strerror}): check that it exists"
+        return {}, [AgentFolderError(words, path=root.name or ".")]
+    for folder in folders:
+        try:
+            page = _page(root, folder)
+            agents[folder.name], pages[folder.name] = _agent(folder.name, page), page
+        except AgentFolderError as error:
+            errors.append(error)
+    for key, clash in _clashes(agents, pages):
+        agents.pop(key, None)
+        errors.append(clash)
+    return agents, sorted(errors, key=lambda error: error.path)
+
+
+def check_against(agents: Mapping[str, Agent], tool_names: Collection[str]) -> list[AgentFolderError]:
+    """What is wrong where *agents* name tools, to use or in settings, that are not among *tool_names*."""
+    errors = []
+    for key, agent in agents.items():
+        named = [*agent.tools, *(name for name in agent.settings if name not in RISKS)]
+        for name in dict.fromkeys(named):
+            if name not in tool_names:
+                words = f"there is no tool {name}{nearest(name, tool_names)}: register it, or take it out"
+                errors.append(AgentFolderError(words, path=f"{key}/{FILE}"))
+    return errors
+
+
+# ── files ────────────────────────────────────────────────────────────────────────────────────
+
+
+def _folders(root: Path) -> list[Path]:
+    """What stands for an agent in *root*: each folder or link that leads nowhere, but for hidden ones."""
+    entries = (entry for entry in root.iterdir() if not entry.name.startswith("."))
+    return sorted(entry for entry in entries if entry.is_dir() or not entry.exists())
+
+
+def _page(root: Path, folder: Path) -> Page:
+    name = folder.name
+    if FOLDER_NAME.fullmatch(name) is None:
+        raise AgentFolderError(
+            "an agent's folder is named in a-z, 0-9, _ and -, a letter first, at most 40: rename it",
+            path=name,
+        )
+    path = f"{name}/{FILE}"
+    try:
+        content = _content(root.resolve(), folder / FILE, path)
+    except OSError as error:
+        words = f"the file can't be read ({error.strerror}): check its permissions and where it leads"
+        raise AgentFolderError(words, path=path) from None
+    return read_page(content, path)
+
+
+def _content(root: Path, file: Path, path: str) -> bytes:
+    """Up to one byte more than a file may hold. Only a plain file inside *root* is opened."""
+    if not file.is_symlink() and not file.exists() and not file.parent.is_symlink():
+        other = next((e.name for e in file.parent.iterdir() if e.name.lower() == FILE.lower()), None)
+        mend = (
+            f"rename {other} to {FILE}" if other else f"write one, or hide the folder as .{file.parent.name}"
+        )
+        raise AgentFolderError(f"the folder has no {FILE}: {mend}", path=path)
+    real = Path(os.path.realpath(file))  # resolve() raises on a loop of links, this lets open() say it
+    if not real.is_relative_to(root):
+        raise AgentFolderError(
+            "a link leads out of the folder of agents: put a copy of the file here instead", path=path
+        )
+    if real.exists() and not real.is_file():
+        raise AgentFolderError("this is not a file: write the front matter and the role into one", path=path)
+    with real.open("rb") as opened:
+        return opened.read(MAX_BYTES + 1)
+
+
+def _clashes(agents: Mapping[str, Agent], pages: Mapping[str, Page]) -> list[tuple[str, AgentFolderError]]:
+    named = defaultdict(list)
+    for key, agent in agents.items():
+        named[unicodedata.normalize("NFKC", agent.name).casefold()].append(key)
+    chiefs = [key for key, agent in agents.items() if agent.chief]
+    groups = [
+        *(("name", keys, f"the name {agents[keys[0]].name}: give each its own") for keys in named.values()),
+        ("chief", chiefs, "chief: true: leave it to one"),
+    ]
+    found = []
+    for field, keys, words in groups:
+        for key in keys if len(keys) > 1 else ():
+            others = ", ".join(other for other in keys if other != key)
+            line = pages[key].keys[field].said
+            error = AgentFolderError(f"{others} also has {words}", path=f"{key}/{FILE}", line=line)
+            found.append((key, error))
+    return found
+
+
+# ── keys ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def _agent(key: str, page: Page) -> Agent:
+    fields = Fields(page.path, page.keys, line=1, known=KEYS)
+    tools: tuple[str, ...] = fields.get("tools", _tool_names, ())
+    return Agent(
+        key=key,
+        name=fields.need("name", Fields.shown, "write name: and the name people will see"),
+        title=fields.get("title", Fields.shown, ""),
+        role=page.body,
+        label=fields.get("label", Fields.line, None),
+        chief=fields.get("chief", Fields.switch, False),
+        tools=tools,
+        settings=fields.get("settings", lambda of, name: _settings(of, name, tools), MappingProxyType({})),
+        model=fields.get("model", Fields.line, None),
+        limits=fields.get("limits", _limits, Limits()),
+        triggers=fields.get("triggers", _triggers, ()),
+        interactive=fields.get("interactive", Fields.switch, False),
+        digest=digest({FILE: page.text}),
+    )
+
+
+def _tool_names(of: Fields, key: str) -> tuple[str, ...]:
+    names: list[str] = []
+    for entry in of.items(key):
+        if not isinstance(entry.value, str) or TOOL_NAME.fullmatch(entry.value) is None:
+            mend = f"{surprise(entry)}write the names of tools, as they are registered"
+            raise of.error(f"{key}: {mend}", entry.line)
+        if entry.value in names:
+            raise of.error(f"{key}: {entry.value} stands here twice: keep one", entry.line)
+        names.append(entry.value)
+    return tuple(names)
+
+
+def _settings(of: Fields, name: str, tools: tuple[str, ...]) -> Mapping[str, Setting]:
+    fields = of.fields(name)
+    found: dict[str, Setting] = {}
+    for key, entry in fields.entries.items():
+        if key not in RISKS and key not in tools:
+            near = nearest(key, [*RISKS, *tools])
+            words = f"settings: {key} is neither a risk nor one of the agent's tools{near}: {one_of(RISKS)}"
+            raise fields.error(words, entry.said)
+        found[key] = Setting(fields.choice(key, SETTINGS))
+        if key in ALWAYS_ASK and found[key] is Setting.ALLOW:
+            raise fields.error(
+                f"{key} always asks, whatever the setting: write ask, or take it out", entry.said
+            )
+    return MappingProxyType(found)
+
+
+def _limits(of: Fields, name: str) -> Limits:
+    fields = of.fields(name, LIMITS)
+    given: dict[str, Any] = {key: fields.whole(key) for key in WHOLE_LIMITS if key in fields.entries}
+    if "seconds" in fields.entries:
+        given["seconds"] = fields.number("seconds")
+    if "wrap_up" in fields.entries:
+        given["wrap_up"] = fields.switch("wrap_up")
+    return Limits(**given)
+
+
+# ── triggers: only their shape; what they mean is checked where they are run ─────────────────
+
+
+def _triggers(of: Fields, name: str) -> tuple[Mapping[str, object], ...]:
+    found = []
+    for entry in of.items(name):
+        if not isinstance(entry.value, Mapping):
+            raise of.error(f"{name}: each one is keys with values, the first being when:", entry.line)
+        found.append(_trigger(Fields(of.path, entry.value, line=entry.line, known=TRIGGER_KEYS)))
+    return tuple(found)
+
+
+def _trigger(fields: Fields) -> Mapping[str, object]:
+    when = fields.need("when", lambda of, key: of.choice(key, WHEN), one_of(WHEN))
+    needed = NEEDED[when]
+    if needed not in fields.entries:
+        raise fields.error(f"{needed} is missing: a trigger when: {when} needs it", fields.line_of_all)
+    return MappingProxyType({key: _TRIGGER_READERS[key](fields, key) for key in fields.entries})
+
+
+def _time(of: Fields, key: str) -> str:
+    entry = of.entries[key]
+    mend = 'write the time in quotes as "HH:MM", from "00:00" to "23:59"'
+    if not isinstance(entry.value, str) or entry.raw is not None:
+        raise of.wrong(key, mend)
+    if re.fullmatch(r"(?:[01][0-9]|2[0-3]):[0-5][0-9]", entry.value, re.ASCII) is None:
+        raise of.wrong(key, mend)
+    return entry.value
+
+
+def _weekday(of: Fields, key: str) -> int:
+    value = of.entries[key].value
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= 6:
+        raise of.wrong(key, "write a number from 0 (Monday) to 6 (Sunday)")
+    return value
+
+
+def _teammate(of: Fields, key: str) -> str:
+    text = of.text(key)
+    if FOLDER_NAME.fullmatch(text) is None:
+        raise of.wrong(key, "write the name of the other agent's folder")
+    return text
+
+
+_TRIGGER_READERS: Mapping[str, Callable[[Fields, str], object]] = MappingProxyType(
+    {
+        "when": lambda of, key: of.choice(key, WHEN),
+        "cadence": lambda of, key: of.choice(key, CADENCES),
+        "weekday": _weekday,
+        "at": _time,
+        "event": Fields.line,
+        "after": _teammate,
+        "goal": Fields.text,
+        "watch": Fields.switch,
+        "max_per_day": Fields.whole,
+        "catch_up": Fields.switch,
+    }
+)

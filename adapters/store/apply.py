@@ -1,0 +1,272 @@
+"""Writes a Change: everything one move decided, into the transaction that holds its task's lock.
+
+The rules were checked by the move on the locked rows. What is checked here is only that the rows
+still are what the move saw, so that a bug is an error and never a silent overwrite.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Table, TextClause, Update, case, insert, or_, update
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from adapters.store.engine import Database
+from adapters.store.order import place
+from adapters.store.rows import Values, audit_row, call_row, event_row, message_row, park_row, task_row
+from adapters.store.tables import audit, calls, events, inbox, messages, parks, posts, tasks, usage
+from adapters.store.words import said
+from core.audit import AuditEntry
+from core.calls import Call
+from core.canonical import dump
+from core.errors import StoreError
+from core.ids import EventKey, OrgId
+from core.parks import Park
+from core.tasks import Message, Task, TaskState
+from core.work import Change, Entry, Event, PostIntent, Spend, TaskEvent, Work, message_rows
+
+
+async def write_change(db: Database, conn: AsyncConnection, work: Work, change: Change, at: datetime) -> None:
+    """All of *change* is in the transaction. Raises StoreError where a row is not as *work* has it."""
+    task = change.task
+    if task.ref != work.task.ref:
+        raise StoreError(f"the change of task {work.task.id} is one of another task")
+    rows = message_rows(work.task, change, at)
+    await _update_task(db, conn, work.task, task, next_seq=task.next_seq + len(rows))
+    await insert_messages(conn, task, rows)
+    await _write_calls(conn, work, change.calls)
+    await _write_parks(conn, work, change.parks)
+    await _write_spend(db, conn, task, change.spend)
+    await assign(conn, task, change.assigned)
+    await settle_applied(conn, task, change.applied)
+    await _insert_news(db, conn, task, change.news, at)
+    await _write_posts(db, conn, task, change.posts, at)
+    await insert_events(db, conn, task, change.events, at)
+    await insert_entry(db, conn, task, change.entry, at)
+
+
+# ── the task and its rows ────────────────────────────────────────────────────────────────────
+
+
+async def _update_task(
+    db: Database, conn: AsyncConnection, before: Task, after: Task, *, next_seq: int
+) -> None:
+    values = _changed(task_row(before), {**task_row(after), "next_seq": next_seq})
+    values["state"] = after.state.value  # there is always something to set
+    if after.state is TaskState.QUEUED and before.state is not TaskState.QUEUED:
+        values["vrt"] = next_place(db, after.org, after.prio)
+    statement = update(tasks).where(
+        tasks.c.org == before.org,
+        tasks.c.id == before.id,
+        tasks.c.state == before.state.value,
+        tasks.c.epoch == before.epoch,
+    )
+    await _exactly_one(conn, statement.values(values), f"task {before.id}")
+
+
+def next_place(db: Database, org: OrgId, prio: int) -> TextClause:
+    """SQL: where a task queued now stands among those of its organization and prio."""
+    template = "({place})".replace("{place}", place(":place_org", ":place_prio"))
+    return said(template, db.dialect).bindparams(place_org=org, place_prio=prio)
+
+
+async def insert_messages(conn: AsyncConnection, task: Task, rows: Iterable[Message]) -> None:
+    """*rows* are in the transcript; a seq that is there already is a stale writer's, and an error."""
+    await _insert(conn, messages, [message_row(row, task.org, task.id) for row in rows])
+
+
+async def _write_calls(conn: AsyncConnection, work: Work, changed: Iterable[Call]) -> None:
+    known = {c.id: c for c in (*work.holders, *work.calls)}
+    after = {c.id: c for c in changed}.values()
+    for call in after:
+        if (before := known.get(call.id)) is not None and before != call:
+            statement = update(calls).where(
+                calls.c.org == work.task.org,
+                calls.c.id == before.id,
+                calls.c.task_id == work.task.id,
+                calls.c.state == before.state.value,
+                calls.c.epoch.is_not_distinct_from(before.epoch),
+            )
+            values = {**_changed(call_row(before), call_row(call)), "state": call.state.value}
+            await _exactly_one(conn, statement.values(values), f"call {call.id}")
+    await _insert(conn, calls, [call_row(c) for c in after if c.id not in known])
+
+
+async def _write_parks(conn: AsyncConnection, work: Work, changed: Iterable[Park]) -> None:
+    known = {p.id: p for p in work.parks}
+    after = {p.id: p for p in changed}.values()
+    for park in after:
+        if (before := known.get(park.id)) is not None and before != park:
+            statement = update(parks).where(
+                parks.c.org == work.task.org,
+                parks.c.id == before.id,
+                parks.c.task_id == work.task.id,
+                parks.c.state == before.state.value,
+            )
+            values = {**_changed(park_row(before), park_row(park)), "state": park.state.value}
+            await _exactly_one(conn, statement.values(values), f"park {park.id}")
+    await _insert(conn, parks, [park_row(p) for p in after if p.id not in known])
+
+
+async def _write_spend(db: Database, conn: AsyncConnection, task: Task, spend: Iterable[Spend]) -> None:
+    # Newest hour first, as load.py locks it: two tasks never hold one each and wait for the other's.
+    for one in sorted(spend, key=lambda s: s.hour, reverse=True):
+        statement = db.insert(usage).values(
+            org=task.org, agent=task.agent, hour=one.hour, reserved=one.reserved, used=one.used
+        )
+        added = statement.excluded
+        await conn.execute(
+            statement.on_conflict_do_update(
+                index_elements=[usage.c.org, usage.c.agent, usage.c.hour],
+                set_={"reserved": usage.c.reserved + added.reserved, "used": usage.c.used + added.used},
+            )
+        )
+
+
+# ── what came in ─────────────────────────────────────────────────────────────────────────────
+
+
+async def assign(conn: AsyncConnection, task: Task, keys: Iterable[EventKey]) -> None:
+    """New inbox rows belong to *task*, unread; nobody else is offered them."""
+    for key in keys:
+        values = {"state": "taken", "org": task.org, "task_id": task.id, "due_at": None}
+        statement = _inbox_row(task, key).where(inbox.c.state == "new").values(values)
+        await _exactly_one(conn, statement, f"inbox row {key.source} {key.event_id}")
+
+
+async def settle_applied(conn: AsyncConnection, task: Task, keys: Iterable[EventKey]) -> None:
+    """Inbox rows, new or this task's, are applied; one that was applied before is an error (I21)."""
+    for key in keys:
+        values = {"state": "applied", "org": task.org, "task_id": task.id, "due_at": None}
+        free = or_(inbox.c.state == "new", (inbox.c.state == "taken") & (inbox.c.task_id == task.id))
+        statement = _inbox_row(task, key).where(free).values(values)
+        await _exactly_one(conn, statement, f"inbox row {key.source} {key.event_id}")
+
+
+def _inbox_row(task: Task, key: EventKey) -> Update:
+    ours = or_(inbox.c.org.is_(None), inbox.c.org == task.org)
+    return update(inbox).where(inbox.c.source == key.source, inbox.c.event_id == key.event_id, ours)
+
+
+async def _insert_news(
+    db: Database, conn: AsyncConnection, task: Task, news: Iterable[Event], at: datetime
+) -> None:
+    for event in news:
+        values = {**event_row(event, at), "org": event.org or task.org}
+        await conn.execute(db.insert(inbox).values(values).on_conflict_do_nothing())
+
+
+# ── what goes out, and what is kept ──────────────────────────────────────────────────────────
+
+
+async def _write_posts(
+    db: Database, conn: AsyncConnection, task: Task, intents: Iterable[PostIntent], at: datetime
+) -> None:
+    """Each intent is a post at the task's thread, or the next revision of the one it was.
+
+    A revision of a dead post is due again. One that is being sent stays so: whoever sends it sees
+    the newer revision when it settles, so two never send one post at once.
+    """
+    if task.surface is None:
+        return
+    for intent in intents:
+        statement = db.insert(posts).values(_post_row(db, task, intent, at))
+        new = statement.excluded
+        sending = posts.c.state == "sending"
+        revised: dict[str, ColumnElement[Any] | Any] = {
+            "rev": posts.c.rev + 1,
+            "body": new.body,
+            "prio": new.prio,
+            "episode": new.episode,
+            "round": new.round,
+            "due_at": case((sending, posts.c.due_at), else_=new.due_at),
+            "state": case((sending, posts.c.state), else_=new.state),
+            "attempts": 0,
+            "error": None,
+        }
+        upsert = statement.on_conflict_do_update(
+            index_elements=[posts.c.org, posts.c.dedup_key], set_=revised, where=posts.c.task_id == task.id
+        )
+        await _exactly_one(conn, upsert, f"post {intent.dedup_key}")
+
+
+def _post_row(db: Database, task: Task, intent: PostIntent, at: datetime) -> Values:
+    return {
+        "org": task.org,
+        "id": db.ids.new(),
+        "dedup_key": intent.dedup_key,
+        "kind": intent.kind.value,
+        "task_id": task.id,
+        "episode": task.episode,
+        "round": intent.round,
+        "surface": task.surface,
+        "route": task.thread_ref or "",
+        "body": intent.body,
+        "rev": 1,
+        "prio": intent.prio,
+        "due_at": at,
+        "state": "due",
+    }
+
+
+async def insert_events(
+    db: Database, conn: AsyncConnection, task: Task, happened: Iterable[TaskEvent], at: datetime
+) -> None:
+    """*happened* are in the event log, in their order."""
+    rows = [
+        {
+            "org": task.org,
+            "id": db.ids.new(),
+            "name": event.name,
+            "task_id": task.id,
+            "call_id": event.call_id,
+            "agent": task.agent,
+            "label": task.label,
+            "data": event.data,
+            "at": at,
+        }
+        for event in happened
+    ]
+    await _insert(conn, events, rows)
+
+
+async def insert_entry(db: Database, conn: AsyncConnection, task: Task, entry: Entry, at: datetime) -> None:
+    """The change's one audit entry, under its HMAC (I34)."""
+    written = AuditEntry(
+        org=task.org,
+        id=db.ids.new(),
+        at=at,
+        actor=entry.actor,
+        surface=entry.surface,
+        move=entry.move,
+        rule=entry.rule,
+        task_id=task.id,
+        call_id=entry.call_id,
+        entry=dump(entry.facts),
+    )
+    await _insert(conn, audit, [audit_row(db.signed(written))])
+
+
+# ── statements ───────────────────────────────────────────────────────────────────────────────
+
+
+async def _insert(conn: AsyncConnection, table: Table, rows: list[Values]) -> None:
+    if rows:
+        await conn.execute(insert(table), rows)
+
+
+async def _exactly_one(conn: AsyncConnection, statement: Any, what: str) -> None:
+    """*statement* wrote one row. Raises StoreError if *what* it names is not as it was read."""
+    if (await conn.execute(statement)).rowcount != 1:
+        raise StoreError(f"{what} is not as it was read")
+
+
+def _changed(before: Values, after: Values) -> Values:
+    """The columns whose value is another; the rest, large bodies above all, is not written again."""
+    return {name: value for name, value in after.items() if not _same(before[name], value)}
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether surely nothing changed. Equal JSON may differ: 24.00 and 24, 1 and true."""
+    plain = isinstance(one, (str, datetime)) or type(one) in (int, bool)
+    return one is other or (plain and type(one) is type(other) and bool(one == other))

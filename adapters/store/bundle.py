@@ -1,0 +1,56 @@
+"""The store as the rest of the bot sees it: every port over one database."""
+
+from dataclasses import dataclass
+
+from adapters.store.engine import Database
+from adapters.store.inbox import SqlInbox
+from adapters.store.leases import SqlLeases
+from adapters.store.ledger import SqlLedger
+from adapters.store.outbox import SqlOutbox
+from adapters.store.parks import SqlParks
+from adapters.store.people import SqlPeople
+from adapters.store.queue import SqlQueue
+from adapters.store.tasks import SqlTasks
+from core.ports import Ids, Store
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SqlStore:
+    """core.ports.Store over *db*."""
+
+    db: Database
+    tasks: SqlTasks
+    queue: SqlQueue
+    inbox: SqlInbox
+    outbox: SqlOutbox
+    parks: SqlParks
+    people: SqlPeople
+    ledger: SqlLedger
+    leases: SqlLeases
+
+    async def close(self) -> None:
+        """No connection is open."""
+        await self.db.close()
+
+
+def sql_store(db: Database) -> SqlStore:
+    """Every port over *db*."""
+    return SqlStore(
+        db=db,
+        tasks=SqlTasks(db),
+        queue=SqlQueue(db),
+        inbox=SqlInbox(db),
+        outbox=SqlOutbox(db),
+        parks=SqlParks(db),
+        people=SqlPeople(db),
+        ledger=SqlLedger(db),
+        leases=SqlLeases(db),
+    )
+
+
+def open_store(url: str, *, audit_key: bytes, ids: Ids, pool_size: int = 3) -> Store:
+    """The store in the database of *url*; nothing is connected yet. Raises ConfigError.
+
+    *pool_size*: connections of this process; small, since a hosted database allows few (storage.md §8).
+    """
+    return sql_store(Database(url, ids=ids, audit_key=audit_key, pool_size=pool_size))

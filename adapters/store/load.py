@@ -1,0 +1,212 @@
+"""Loads a Work: a task's rows as a move, a worker or the plan looks at them.
+
+With the task locked first, everything read afterwards is what it will be until the commit: nobody
+else writes the rows of a locked task.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy.ext.asyncio import AsyncConnection
+
+from adapters.store.engine import Database
+from adapters.store.rows import (
+    call_of,
+    event_of,
+    message_of,
+    organization_of,
+    park_of,
+    person_of,
+    switch_of,
+    task_of,
+)
+from adapters.store.tables import calls, inbox, messages, organizations, parks, people, switches, tasks, usage
+from core.calls import Call, CallState, Outcome
+from core.errors import StoreError
+from core.ids import CallId, TaskRef
+from core.parks import Park, ParkState
+from core.people import Organization, Roster, Switch
+from core.tasks import Message, MessageKind, Task
+from core.work import Event, Need, Work
+
+HOLDS_KEY = or_(
+    calls.c.state == CallState.EXECUTING.value,
+    calls.c.outcome.in_([Outcome.SUCCEEDED.value, Outcome.UNKNOWN.value]),
+)
+"""A call that went, or may have gone, out: its effect key is taken (I6)."""
+
+
+async def find_task(conn: AsyncConnection, ref: TaskRef, *, lock: bool) -> Task | None:
+    """The task's row; locked until the transaction ends if *lock*."""
+    query = select(tasks).where(tasks.c.org == ref.org, tasks.c.id == ref.task_id)
+    row = (await conn.execute(query.with_for_update() if lock else query)).mappings().one_or_none()
+    return None if row is None else task_of(row)
+
+
+async def load_work(db: Database, conn: AsyncConnection, task: Task, need: Need) -> tuple[Work, datetime]:
+    """The Work of *task* with what *need* names, and the database's time."""
+    around = await _surroundings(db, conn, task)
+    found = await _calls(conn, task, need)
+    work = Work(
+        task=task,
+        organization=around.organization,
+        switch=around.switch,
+        calls=found,
+        parks=await _parks(conn, task, found, need),
+        last=await _last(conn, task),
+        unread=await _unread(conn, task) if need.unread else (),
+        roster=await _roster(conn, around.organization) if need.roster else None,
+        daily_tokens=await _daily_tokens(db, conn, task, around.at) if need.usage else 0,
+        holders=await _holders(conn, task, need.effect_key) if need.effect_key is not None else (),
+        repeated=await _repeated(conn, task, need.event_id) if need.event_id is not None else None,
+    )
+    return work, around.at
+
+
+@dataclass(frozen=True, slots=True)
+class _Surroundings:
+    at: datetime
+    organization: Organization
+    switch: Switch | None
+
+
+async def _surroundings(db: Database, conn: AsyncConnection, task: Task) -> _Surroundings:
+    query = (
+        select(
+            db.clock().label("at"),
+            *organizations.c["id", "name", "time_zone", "state"],
+            *switches.c["agent", "paused_at", "mode", "settings"],
+        )
+        .select_from(organizations)
+        .outerjoin(switches, and_(switches.c.org == organizations.c.id, switches.c.agent == task.agent))
+        .where(organizations.c.id == task.org)
+    )
+    row = (await conn.execute(query)).mappings().one_or_none()
+    if row is None:
+        raise StoreError(f"the organization of task {task.id} is missing")
+    switch = None if row["agent"] is None else switch_of(row)
+    return _Surroundings(at=row["at"], organization=organization_of(row), switch=switch)
+
+
+async def _calls(conn: AsyncConnection, task: Task, need: Need) -> tuple[Call, ...]:
+    """Open owner calls, then the current round by ordinal, then what Need names."""
+    owner = and_(calls.c.round.is_(None), calls.c.state != CallState.SETTLED.value)
+    current = and_(calls.c.episode == task.episode, calls.c.round == task.round)
+    wanted = [owner, current]
+    if need.call is not None:
+        wanted.append(calls.c.id == need.call)
+    if need.token is not None:
+        parked = select(parks.c.call_id).where(
+            _of_task(parks.c.org, parks.c.task_id, task), parks.c.token == need.token
+        )
+        wanted.append(calls.c.id.in_(parked))
+    query = select(calls).where(_of_task(calls.c.org, calls.c.task_id, task), or_(*wanted))
+    found = [call_of(row) for row in (await conn.execute(query)).mappings()]
+    return tuple(sorted(found, key=lambda call: _place(call, task)))
+
+
+def _place(call: Call, task: Task) -> tuple[int, int]:
+    if call.round is None and not call.settled:
+        return 0, call.number
+    if (call.episode, call.round) == (task.episode, task.round):
+        return 1, call.ordinal
+    return 2, call.number
+
+
+async def _parks(conn: AsyncConnection, task: Task, found: tuple[Call, ...], need: Need) -> tuple[Park, ...]:
+    """All open ones, the latest decision behind each approved call, then what Need names."""
+    approved = [c for c in found if c.state is CallState.APPROVED]
+    decided = {c.id for c in approved} | {c.resend_of for c in approved if c.resend_of is not None}
+    wanted = [parks.c.state == ParkState.OPEN.value]
+    if decided:
+        wanted.append(and_(parks.c.state == ParkState.DECIDED.value, parks.c.call_id.in_(sorted(decided))))
+    if need.token is not None:
+        wanted.append(parks.c.token == need.token)
+    if need.call is not None:
+        wanted.append(parks.c.call_id == need.call)
+    query = (
+        select(parks)
+        .where(_of_task(parks.c.org, parks.c.task_id, task), or_(*wanted))
+        .order_by(parks.c.created_at, parks.c.version, parks.c.id)
+    )
+    rows = [park_of(row) for row in (await conn.execute(query)).mappings()]
+    opened = [p for p in rows if p.open]
+    latest = _latest_decided(rows, decided)
+    named = [p for p in rows if p.token == need.token or (need.call is not None and p.call_id == need.call)]
+    return tuple({p.id: p for p in (*opened, *latest, *named)}.values())
+
+
+def _latest_decided(rows: list[Park], of: set[CallId]) -> list[Park]:
+    """For each call of *of*, the park decided last (*rows* by age decide a tie)."""
+    latest: dict[CallId, Park] = {}
+    for park in rows:
+        if park.state is not ParkState.DECIDED or park.call_id is None or park.call_id not in of:
+            continue
+        before = latest.get(park.call_id)
+        if before is None or _decided_at(park) >= _decided_at(before):
+            latest[park.call_id] = park
+    return list(latest.values())
+
+
+def _decided_at(park: Park) -> datetime:
+    return park.decided_at or park.created_at
+
+
+async def _last(conn: AsyncConnection, task: Task) -> Message | None:
+    query = (
+        select(messages)
+        .where(
+            _of_task(messages.c.org, messages.c.task_id, task), messages.c.kind != MessageKind.COMPACT.value
+        )
+        .order_by(messages.c.seq.desc())
+        .limit(1)
+    )
+    row = (await conn.execute(query)).mappings().one_or_none()
+    return None if row is None else message_of(row)
+
+
+async def _unread(conn: AsyncConnection, task: Task) -> tuple[Event, ...]:
+    query = (
+        select(inbox)
+        .where(_of_task(inbox.c.org, inbox.c.task_id, task), inbox.c.state == "taken")
+        .order_by(inbox.c.received_at, inbox.c.source, inbox.c.event_id)
+    )
+    return tuple(event_of(row) for row in (await conn.execute(query)).mappings())
+
+
+async def _roster(conn: AsyncConnection, organization: Organization) -> Roster:
+    query = select(people).where(people.c.org == organization.id).order_by(people.c.id)
+    found = tuple(person_of(row) for row in (await conn.execute(query)).mappings())
+    return Roster(organization=organization, people=found)
+
+
+async def _daily_tokens(db: Database, conn: AsyncConnection, task: Task, at: datetime) -> int:
+    """Tokens of the last 24 hours, this one included, under the lock of this hour's row.
+
+    The lock comes first, so that two tasks of one agent can't both reserve the last tokens.
+    """
+    hour = at.replace(minute=0, second=0, microsecond=0)
+    lock = db.insert(usage).values(org=task.org, agent=task.agent, hour=hour)
+    key = [usage.c.org, usage.c.agent, usage.c.hour]
+    await conn.execute(lock.on_conflict_do_update(index_elements=key, set_={"used": usage.c.used}))
+    query = select(func.coalesce(func.sum(usage.c.reserved + usage.c.used), 0)).where(
+        usage.c.org == task.org, usage.c.agent == task.agent, usage.c.hour > hour - timedelta(hours=24)
+    )
+    return int((await conn.execute(query)).scalar_one())
+
+
+async def _holders(conn: AsyncConnection, task: Task, effect_key: str) -> tuple[Call, ...]:
+    own = _of_task(calls.c.org, calls.c.task_id, task)
+    query = select(calls).where(own, calls.c.effect_key == effect_key, HOLDS_KEY).order_by(calls.c.number)
+    return tuple(call_of(row) for row in (await conn.execute(query)).mappings())
+
+
+async def _repeated(conn: AsyncConnection, task: Task, event_id: str) -> Park | None:
+    query = select(parks).where(parks.c.org == task.org, parks.c.event_id == event_id)
+    row = (await conn.execute(query)).mappings().one_or_none()
+    return None if row is None else park_of(row)
+
+
+def _of_task(org: ColumnElement[str], task_id: ColumnElement[str], task: Task) -> ColumnElement[bool]:
+    return and_(org == task.org, task_id == task.id)

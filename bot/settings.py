@@ -1,0 +1,226 @@
+"""What the operator sets in the environment: read once, here, and by nobody else.
+
+A wrong value is refused by its variable's name, never shown; no file is read, so that what a process
+runs with is what its environment says.
+"""
+
+import os
+import re
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, Self
+from urllib.parse import urlsplit
+
+from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from core.errors import ConfigError
+
+MAKE_A_KEY = 'python -c "import secrets; print(secrets.token_hex(32))"'
+SHORTEST_KEY = 16
+
+_SCHEMES = ("sqlite", "sqlite+aiosqlite", "postgres", "postgresql", "postgresql+asyncpg")
+_CLASS = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*")
+
+
+def _database_url(text: str) -> str:
+    if text.partition("://")[0] not in _SCHEMES or "://" not in text:
+        raise ValueError(
+            "write sqlite+aiosqlite:///<file> or postgresql+asyncpg://<user>:<password>@<host>/<name>"
+        )
+    return text
+
+
+def _http_url(text: str) -> str:
+    try:
+        address = urlsplit(text)
+        good = address.scheme in ("http", "https") and bool(address.hostname)
+    except ValueError:
+        good = False
+    if not good:
+        raise ValueError("write an address that begins with https:// or http://")
+    return text
+
+
+def _class(text: str) -> str:
+    if _CLASS.fullmatch(text) is None:
+        raise ValueError("write <module>:<class>, such as shop.host:Shop")
+    return text
+
+
+def _key(value: SecretStr) -> SecretStr:
+    if len(value.get_secret_value()) < SHORTEST_KEY:
+        raise ValueError(f"it is shorter than {SHORTEST_KEY} characters; make one with {MAKE_A_KEY}")
+    return value
+
+
+class Described(NamedTuple):
+    """One line of ``python -m bot settings``. *source* is default or environment; secrets are not shown."""
+
+    name: str
+    meaning: str
+    source: str
+    shown: str
+
+
+class Settings(BaseSettings):
+    """The operator's settings; each field is the environment variable of the same name in capitals."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    database_url: Annotated[str, AfterValidator(_database_url)] = Field(
+        "sqlite+aiosqlite:///gatepost.db", description="where everything is kept: a SQLite file, or Postgres"
+    )
+    db_pool_size: int = Field(
+        3, ge=1, le=100, description="database connections a process keeps; small plans allow 20 in all"
+    )
+    audit_key: Annotated[SecretStr, AfterValidator(_key)] | None = Field(
+        None, description="signs audit entries; on SQLite one is made beside the database file"
+    )
+    host_app: Annotated[str, AfterValidator(_class)] | None = Field(
+        None, description="the app's host class, <module>:<class>; how the bot finds the app's tools"
+    )
+    agents_dir: Path | None = Field(
+        None, description="the folder of agents; without it ./agents, else the packaged ones"
+    )
+    model: str = Field("gpt-4o", description="the model of agents that name none")
+    openai_api_key: SecretStr | None = Field(None, description="the key for the model's service")
+    openai_base_url: Annotated[str, AfterValidator(_http_url)] | None = Field(
+        None, description="where the model's service is, if not at OpenAI"
+    )
+    lease_seconds: float = Field(
+        60, ge=1, le=3600, allow_inf_nan=False, description="how long a silent worker keeps its tasks"
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, **_: Any
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Only what is passed: the library's own reading of environment and files is off."""
+        return (init_settings,)
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str]) -> Self:
+        """What *environ* sets; a blank variable counts as not set. Raises ConfigError naming the variables."""
+        given = {
+            field: text.strip()
+            for field in cls.model_fields
+            if (text := environ.get(field.upper())) is not None and text.strip()
+        }
+        try:
+            settings = cls.model_validate(given)
+        except ValidationError as error:
+            raise ConfigError("; ".join(_words(error))) from None
+        if settings.on_sqlite and environ.get("DYNO"):
+            raise ConfigError(
+                "DATABASE_URL: a SQLite file on this platform is lost with every restart; add a Postgres "
+                "database and let DATABASE_URL name it"
+            )
+        return settings
+
+    @property
+    def on_sqlite(self) -> bool:
+        return self.database_url.startswith("sqlite")
+
+    def describe(self) -> list[Described]:
+        """Every setting, in the order of their declaration; no secret and no password is shown."""
+        return [
+            Described(
+                name=name.upper(),
+                meaning=field.description or "",
+                source="environment" if name in self.model_fields_set else "default",
+                shown=_shown(getattr(self, name)),
+            )
+            for name, field in type(self).model_fields.items()
+        ]
+
+
+def _words(error: ValidationError) -> list[str]:
+    """What is wrong with each variable; the values themselves are in none of it."""
+    details = error.errors(include_url=False, include_context=False, include_input=False)
+    return [f"{str(each['loc'][0]).upper()}: {each['msg'].removeprefix('Value error, ')}" for each in details]
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "not set"
+    if isinstance(value, SecretStr):
+        return "set"
+    return _without_password(str(value))
+
+
+def _without_password(text: str) -> str:
+    """*text*, were it an address, without what may be a password: after the user's name, or in the query.
+
+    Everything up to the last @ counts as user and password, since a password may hold any character.
+    """
+    scheme, found, rest = text.partition("://")
+    if not found:
+        return text
+    login, at, place = rest.rpartition("@")
+    user, colon, _ = login.partition(":")
+    place, query, _ = place.partition("?")
+    return f"{scheme}://{user}{':***' if colon else ''}{at}{place}{'?***' if query else ''}"
+
+
+# ── the key of the audit ─────────────────────────────────────────────────────────────────────
+
+
+def audit_key(settings: Settings) -> bytes:
+    """The key that signs audit entries, the same at every call and in every process of one database.
+
+    Without AUDIT_KEY a SQLite database has one made for it, kept in ``<file>.key`` beside it, which only
+    its owner may read; it is the text to set as AUDIT_KEY when the file moves. Raises ConfigError.
+    """
+    if settings.audit_key is not None:
+        return settings.audit_key.get_secret_value().encode()
+    if not settings.on_sqlite:
+        raise ConfigError(f"AUDIT_KEY: it is not set, and Postgres needs one; make one with {MAKE_A_KEY}")
+    return _kept_key(_key_file(settings.database_url))
+
+
+def _key_file(database_url: str) -> Path:
+    from sqlalchemy.engine import make_url  # here, since it takes a while and few commands need it
+
+    database = make_url(database_url).database or ":memory:"
+    if database == ":memory:" or database.startswith("file:"):
+        raise ConfigError(
+            f"AUDIT_KEY: this database has no file to keep a key beside; make one with {MAKE_A_KEY}"
+        )
+    return Path(f"{database}.key")
+
+
+def _kept_key(path: Path) -> bytes:
+    try:
+        if not path.exists():
+            _make_key(path)
+        kept = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it holds no key"
+        raise ConfigError(f"AUDIT_KEY: it is not set, and {path.name} can't be used ({reason})") from None
+    if len(kept) < SHORTEST_KEY:
+        raise ConfigError(
+            f"AUDIT_KEY: it is not set, and the key in {path.name} is cut short; set it from a copy"
+        )
+    return kept.encode()
+
+
+def _make_key(path: Path) -> None:
+    """*path* holds a key, whole from its first moment on; whoever comes second leaves the first one's.
+
+    It is written under a name of its own and then linked, since linking fails where the name is taken.
+    """
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    opened = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(opened, "w", encoding="ascii") as file:
+            file.write(f"{secrets.token_hex(32)}\n")
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+    finally:
+        os.unlink(draft)

@@ -1,0 +1,1 @@
+"""The rules of Gatepost: no chat, HTTP, SQL, environment, wall clock."""

@@ -1,0 +1,221 @@
+"""What a card shows of a park, free of any surface: who wants what, why it asks, every argument whole.
+
+Everything that came from a model, a customer or a person is made visible before it is shown: control,
+bidirectional, invisible and private characters appear as ``⟨U+202E⟩``, so that what is read is what
+would run. The raw value is what is hashed and run.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from core.agents import Agent
+from core.calls import Call, CallState, Outcome
+from core.canonical import dump
+from core.gate import Ruling, words
+from core.ids import CallCode
+from core.moves.people import said
+from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState
+from core.people import Roster
+from core.tasks import Json, Task
+from core.transcript import edited
+
+_HIDDEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
+_FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
+"""Letters and marks that are drawn as nothing."""
+
+
+def visible(text: str, *, lines: bool = False) -> str:
+    """*text* with every character that hides or reorders others spelled out; line breaks kept if *lines*."""
+    return "".join(c if _shows(c, lines=lines) else f"⟨U+{ord(c):04X}⟩" for c in text)
+
+
+def _shows(c: str, *, lines: bool) -> bool:
+    if c == "\n":
+        return lines
+    variation = "\ufe00" <= c <= "\ufe0f" or "\U000e0100" <= c <= "\U000e01ef"
+    return unicodedata.category(c) not in _HIDDEN and c not in _FILLERS and not variation
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Field:
+    """One argument: its name, its value as text, and what it was before an edit."""
+
+    name: str
+    value: str
+    before: str | None = None
+    editable: bool = True
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Row:
+    """One park on a card, decided on its own."""
+
+    code: str  # t-12.3, or t-12.3v2 from the second version on
+    token: str
+    kind: ParkKind
+    title: str  # Sam wants to refund
+    risk: str
+    why: str  # the rule, in words
+    fields: tuple[Field, ...]
+    choices: tuple[str, ...]  # the verbs a person may answer with, in the order shown; none once ended
+    status: str | None  # who decided what and when, and what came of it; None while it waits
+    expires_at: datetime | None
+    short_hash: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Card:
+    """A card: the parks of one round of one task, in call order."""
+
+    task_code: str
+    agent: str
+    goal: str
+    rows: tuple[Row, ...]
+    unread: int
+
+    @property
+    def open(self) -> bool:
+        return any(row.status is None for row in self.rows)
+
+
+_CHOICES: dict[ParkKind, tuple[str, ...]] = {
+    ParkKind.APPROVAL: ("approve", "edit", "decline"),
+    ParkKind.CONNECT: ("connected", "decline"),
+    ParkKind.QUESTION: ("answer", "decline"),
+}
+
+
+def card(
+    task: Task,
+    agent: Agent | None,
+    pairs: Sequence[tuple[Park, Call | None]],
+    roster: Roster,
+    editable: Iterable[str] | None = None,
+) -> Card:
+    """The card of these parks, the newest version of each call alone."""
+    name = visible(agent.name if agent else task.agent)
+    newest = [(p, c) for p, c in pairs if p.state is not ParkState.SUPERSEDED]
+    rows = tuple(
+        _row(task, name, p, c, roster) for p, c in sorted(newest, key=lambda pair: _order(pair[0], pair[1]))
+    )
+    return Card(
+        task_code=task.code, agent=name, goal=visible(_goal(task.goal)), rows=rows, unread=task.unread
+    )
+
+
+def _order(park: Park, call: Call | None) -> tuple[int, datetime]:
+    return (call.number if call else 0), park.created_at
+
+
+def _goal(goal: Json) -> str:
+    return goal if isinstance(goal, str) else dump(goal)
+
+
+def _row(task: Task, name: str, park: Park, call: Call | None, roster: Roster) -> Row:
+    version = park.version if park.version > 1 else None
+    code = CallCode(task_number=task.number, call_number=call.number, version=version) if call else None
+    choices = tuple(str(c) for c in park.choices) or _CHOICES.get(park.kind, ())
+    return Row(
+        code=str(code) if code else task.code,
+        token=park.token,
+        kind=park.kind,
+        title=_title(name, park, call),
+        risk=call.risk if call else "",
+        why=_why(park, call),
+        fields=_fields(call) if call else (),
+        choices=choices if park.open else (),
+        status=None if park.open else _status(park, call, roster),
+        expires_at=park.expires_at,
+        short_hash=park.shown_hash[:4],
+    )
+
+
+def _title(name: str, park: Park, call: Call | None) -> str:
+    tool = visible(call.tool) if call else ""
+    titles = {
+        ParkKind.APPROVAL: f"{name} wants to {tool}",
+        ParkKind.UNKNOWN: f"{tool} may have gone out, and nobody knows",
+        ParkKind.LIMIT: f"{name} reached a limit: {park.shown.get('limit', '')}",
+        ParkKind.CONNECT: f"{name} needs {visible(str(park.shown.get('account', '')))} for {tool}",
+        ParkKind.QUESTION: f"{name} asks",
+        ParkKind.REPLY: f"{name} waits for an answer",
+        ParkKind.CHILD: f"{name} waits for a teammate",
+        ParkKind.MESSAGE: f"{name} waits for your next message",
+    }
+    return titles[park.kind]
+
+
+def _why(park: Park, call: Call | None) -> str:
+    if park.kind is ParkKind.UNKNOWN:
+        return "It was started, and its end was never seen. It is not repeated unless you say so."
+    if call is None or park.kind is ParkKind.LIMIT:
+        return "It goes on when you say how far."
+    return words(Ruling(verdict=call.verdict, rule=call.rule))
+
+
+def _fields(call: Call) -> tuple[Field, ...]:
+    before = call.proposed_args if isinstance(call.proposed_args, dict) else {}
+    names = (*call.args, *(k for k in before if k not in call.args))
+    return tuple(_field(name, call.args, before) for name in names)
+
+
+def _field(name: str, args: dict[str, Json], before: dict[str, Json]) -> Field:
+    now = shown_value(args[name]) if name in args else "(not set)"
+    if name not in before:
+        was = "(not set)" if before else None
+    else:
+        was = shown_value(before[name])
+    return Field(name=visible(name), value=now, before=None if was == now else was)
+
+
+def shown_value(value: Json) -> str:
+    """An argument as a card shows it: text as it is but for what hides, other values as JSON to the digit."""
+    return visible(value, lines=True) if isinstance(value, str) else visible(dump(value))
+
+
+_AFTER = {
+    CallState.APPROVED: "not run yet",
+    CallState.EXECUTING: "running",
+}
+
+_CAME_OF_IT = {
+    Outcome.SUCCEEDED: "done",
+    Outcome.FAILED: "failed",
+    Outcome.UNKNOWN: "may have gone out",
+    Outcome.OBSERVED: "practice, not run",
+    Outcome.REFUSED: "refused, not run",
+    Outcome.EXPIRED: "nothing was done",
+    Outcome.WITHDRAWN: "not run: the task was stopped",
+    Outcome.SKIPPED: "skipped",
+    Outcome.VOID: "void, not run",
+    Outcome.DUPLICATE: "not repeated",
+}
+
+
+def _status(park: Park, call: Call | None, roster: Roster) -> str:
+    """✔ Approved with changes by Ada, 10:04 UTC (amount 24.00 → 18.50) · done"""
+    if park.state is ParkState.EXPIRED:
+        return "⌛ Expired: nothing was done"
+    if park.state is ParkState.WITHDRAWN:
+        return "Withdrawn: not run"
+    sign = "✖" if park.decision is DecisionKind.DECLINE or park.choice is Choice.STOP else "✔"
+    at = f", {park.decided_at:%H:%M} UTC" if park.decided_at else ""
+    by = visible(roster.name(park.by_person))
+    line = f"{sign} {said(park).capitalize()} by {by}{at}"
+    if park.reason:
+        line += f": {visible(park.reason)}"
+    return " · ".join([line, *_after(park, call)])
+
+
+def _after(park: Park, call: Call | None) -> list[str]:
+    if call is None or park.kind is ParkKind.UNKNOWN:
+        return []
+    changes = [visible(edited(call))] if edited(call) else []
+    if call.state is not CallState.SETTLED:
+        return [*changes, _AFTER.get(call.state, "")]
+    came = _CAME_OF_IT.get(call.outcome, "") if call.outcome else ""
+    if call.outcome in (Outcome.FAILED, Outcome.VOID, Outcome.REFUSED) and "error" in call.result:
+        came = f"{came}: {visible(str(call.result['error']))}"
+    return [*changes, came] if came else changes

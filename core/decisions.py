@@ -1,0 +1,96 @@
+"""What a person may answer to a park, from any surface: looked up, checked in the request, then decided.
+
+The schema and the editable fields of an edit are checked here, in the request, so that a form can
+answer at its fields; `check` and `precondition` run in the worker, right before the marker.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from core.agents import Agent
+from core.errors import BadArguments, DecisionError, NothingToChange, ParkNotFound
+from core.host import BaseHost
+from core.ids import CallCode, CallId, ParkId, Token
+from core.moves.people import Click, Decided, Decision, Spare, decide
+from core.parks import DecisionKind, ParkKind, Slip
+from core.people import Person
+from core.ports import Ids, NotFound, ParkView, Store
+from core.tasks import Json
+from core.tools import patch
+from core.work import Need
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answering:
+    """A person at a surface, and the surface's own id of what they pressed or typed."""
+
+    who: Person
+    surface: str
+    event_id: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Desk:
+    """Where decisions are taken: the store, the app's host, and a source of names."""
+
+    store: Store
+    host: BaseHost
+    ids: Ids
+
+    async def find(self, who: Person, key: Token | CallCode) -> ParkView:
+        """The park of *key* in the organization of *who*. A foreign one is ParkNotFound too (I18)."""
+        found = await self.store.parks.find(who, key)
+        if isinstance(found, NotFound):
+            raise ParkNotFound(f"nothing waits under {key}" if isinstance(key, CallCode) else None)
+        if isinstance(key, CallCode) and key.version is None and found.park.open and found.park.version > 1:
+            raise DecisionError(f"it was changed since: say {key}v{found.park.version}")
+        return found
+
+    async def decide(
+        self,
+        by: Answering,
+        view: ParkView,
+        decision: Decision,
+        *,
+        changes: Mapping[str, Json] | None = None,
+    ) -> Decided:
+        """The park *view* showed is decided with *decision*, so that nobody else can (C6).
+
+        *changes*: an edit's fields, by name. The agent's own arguments with them in are checked against
+        the tool here. Raises BadArguments by field, NothingToChange, and what `moves.people.decide`
+        raises: AlreadyDecided (who and when), ParkExpired, NotYourDecision, OutOfDate.
+        Source: states.md C6; Slack answers within 3 seconds, so no I/O but the store.
+        """
+        if decision.kind is DecisionKind.EDIT:
+            decision = self._edit(view, decision, changes or {})
+        click = Click(
+            who=by.who,
+            surface=by.surface,
+            event_id=by.event_id,
+            token=view.park.token,
+            version=view.park.version,
+            shown_hash=view.park.shown_hash,
+        )
+        spare = Spare(slip=slip(self.ids), call_id=CallId(self.ids.new()))
+        need = Need(token=view.park.token, event_id=by.event_id, roster=True)
+        move = decide(click, decision, self.agent(view.task.agent), spare)
+        return await self.store.tasks.change(view.task.ref, move, need)
+
+    def _edit(self, view: ParkView, decision: Decision, changes: Mapping[str, Json]) -> Decision:
+        if view.park.kind is not ParkKind.APPROVAL or view.call is None:
+            raise DecisionError(f"a {view.park.kind} has nothing to edit")
+        if not changes:
+            raise NothingToChange
+        tool = self.host.tools.get(view.call.tool)
+        if tool is None:
+            raise BadArguments({"": f"the tool {view.call.tool} is gone; decline it"})
+        args = patch(tool, view.call.args, changes)
+        return Decision(kind=DecisionKind.EDIT, args=args, reason=decision.reason, and_stop=decision.and_stop)
+
+    def agent(self, key: str) -> Agent:
+        """The agent as it is today; a bare one, which has no tools, if it is gone."""
+        return self.host.agents.get(key) or Agent(key=key, name=key)
+
+
+def slip(ids: Ids) -> Slip:
+    return Slip(park_id=ParkId(ids.new()), token=Token(ids.nonce()))

@@ -1,0 +1,156 @@
+"""Errors, sorted by who must react. Each class's docstring is its message where none is given."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+
+class GatepostError(Exception):
+    """Something went wrong in Gatepost."""
+
+    def __init__(self, message: str | None = None) -> None:
+        self.message = message or (type(self).__doc__ or "").strip()
+        super().__init__(self.message)
+
+
+# the operator
+class ConfigError(GatepostError):
+    """A setting is missing or wrong."""
+
+
+class StoreError(GatepostError):
+    """The database did not do what was asked; see the cause."""
+
+
+class IllegalMove(GatepostError):
+    """This change is not one that a task, call or park in its state can make."""
+
+
+# the author of agents and tools
+class AgentFolderError(GatepostError):
+    """An agent's folder can't be read."""
+
+    def __init__(self, message: str, *, path: str, line: int | None = None) -> None:
+        self.path, self.line = path, line
+        place = path if line is None else f"{path}:{line}"
+        super().__init__(f"{place}: {message}")
+
+
+class ToolError(GatepostError):
+    """A tool is declared wrongly."""
+
+
+# the model
+class ToolFailed(GatepostError):
+    """The tool could not do it."""
+
+    def __init__(self, message: str, *, sent: bool | None = None) -> None:
+        """*sent* False says that provably nothing went out (C18); None leaves an effect unknown."""
+        self.sent = sent
+        super().__init__(message)
+
+
+class BadArguments(GatepostError):
+    """The arguments are not what the tool takes."""
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        """*problems*: what is wrong, by field; the empty name stands for the arguments as a whole."""
+        self.problems = dict(problems)
+        super().__init__("; ".join(f"{k}: {v}" if k else v for k, v in problems.items()))
+
+
+# the owner
+class NeedsConnect(GatepostError):
+    """An account is not connected."""
+
+    def __init__(self, account: str, url: str | None = None) -> None:
+        self.account, self.url = account, url
+        super().__init__(f"{account} is not connected")
+
+
+# a person who wanted to decide
+class DecisionError(GatepostError):
+    """This can't be decided."""
+
+
+class NotYourDecision(DecisionError):
+    """You are not among those who may decide this."""
+
+
+class ParkNotFound(DecisionError, LookupError):
+    """Nothing waits under that name."""
+
+
+class AlreadyDecided(DecisionError):
+    """It was already decided."""
+
+    def __init__(self, *, decision: str, by: str, at: datetime) -> None:
+        self.decision, self.by, self.at = decision, by, at
+        super().__init__(f"already {decision} by {by}, {at:%H:%M} UTC")
+
+
+class ParkExpired(DecisionError):
+    """It expired before anyone decided, and was not run."""
+
+
+class ParkWithdrawn(DecisionError):
+    """It no longer waits: the task went on without it."""
+
+
+class OutOfDate(DecisionError):
+    """The card is out of date: a newer version waits."""
+
+    def __init__(self, *, version: int) -> None:
+        self.version = version
+        super().__init__(f"the card is out of date: version {version} waits now")
+
+
+class NothingToChange(DecisionError):
+    """An edit needs at least one field: nothing to change."""
+
+
+class TaskNotFound(GatepostError, LookupError):
+    """There is no such task."""
+
+
+# the chat
+class ChatError(GatepostError):
+    """The chat did not take it."""
+
+
+class ChatForbidden(ChatError):
+    """The chat refuses us there."""
+
+
+class ChatGone(ChatError):
+    """The place in the chat is gone."""
+
+
+class ChatBusy(ChatError):
+    """The chat asks us to wait."""
+
+    def __init__(self, retry_after_seconds: float) -> None:
+        self.retry_after_seconds = retry_after_seconds
+        super().__init__(f"the chat asks us to wait {retry_after_seconds:g} s")
+
+
+# the model's service
+class ModelError(GatepostError):
+    """The model's service can't do this request."""
+
+
+class ModelBusy(ModelError):
+    """The model's service is not answering."""
+
+    def __init__(self, message: str | None = None, *, retry_after_seconds: float | None = None) -> None:
+        self.retry_after_seconds = retry_after_seconds
+        super().__init__(message)
+
+
+class ModelRefused(ModelError):
+    """The model's service refuses the request as it stands."""
+
+
+class ModelOverflow(ModelError):
+    """The request is longer than the model takes."""

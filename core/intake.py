@@ -1,0 +1,85 @@
+"""What the inbox holds is applied to tasks: a message opens a task, or joins the one it names.
+
+Each event is applied in its task's own transaction; a crash in between leaves it in the inbox (K22,
+K23). Which task a chat's message belongs to is route's business; an event here says it or opens one.
+"""
+
+from dataclasses import dataclass
+
+from core.decisions import Desk
+from core.errors import TaskNotFound
+from core.host import chief_of
+from core.ids import OrgId, PersonId, TaskId, TaskRef
+from core.moves.people import incoming
+from core.ports import Dead, Ledger, Query, Store
+from core.tasks import Origin, Prio, Task
+from core.work import Cause, Duplicate, Event, EventKind, NewTask
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Intake:
+    """Applies inbox events with the desk's store and host."""
+
+    desk: Desk
+
+    @property
+    def store(self) -> Store:
+        return self.desk.store
+
+    async def sweep(self, n: int = 20) -> int:
+        """Up to *n* events that nobody has applied yet are; how many there were."""
+        events = await self.store.inbox.take(n)
+        for event in events:
+            await self.apply(event)
+        return len(events)
+
+    async def apply(self, event: Event) -> Task | None:
+        """The task *event* opened or joined; None where it can't be applied, which its row then says."""
+        if event.kind is not EventKind.MESSAGE or event.org is None:
+            await self.store.inbox.settle(event.key, Dead(error=f"nothing takes {event.kind} events yet"))
+            return None
+        if (number := event.body.get("task")) is not None:
+            return await self._join(event, event.org, number)
+        return await self._open(event, event.org)
+
+    async def _join(self, event: Event, org: OrgId, number: int) -> Task | None:
+        task = await find_task(self.store.ledger, org, number)
+        if task is None:
+            await self.store.inbox.settle(event.key, Dead(error=f"there is no task t-{number}"))
+            return None
+        return await self.store.tasks.change(task.ref, incoming(event, self.desk.agent(task.agent)))
+
+    async def _open(self, event: Event, org: OrgId) -> Task | None:
+        agent = event.body.get("agent") or chief_of(self.desk.host)
+        if agent not in self.desk.host.agents:
+            await self.store.inbox.settle(event.key, Dead(error=f"there is no agent {agent}"))
+            return None
+        person = event.body.get("person")
+        new = NewTask(
+            org=org,
+            id=TaskId(self.desk.ids.new()),
+            agent=agent,
+            origin=Origin.OWNER,
+            goal=event.body["text"],
+            requester=None if person is None else PersonId(person),
+            prio=Prio.PERSON,
+            surface=event.body.get("surface"),
+            thread_ref=event.body.get("thread"),
+        )
+        opened = await self.store.tasks.open(new, Cause(key=event.key, actor=person or event.key.source))
+        if isinstance(opened, Duplicate):
+            return None if opened.ref is None else await _task(self.store.ledger, opened.ref)
+        return opened
+
+
+async def find_task(ledger: Ledger, org: OrgId, number: int) -> Task | None:
+    """The task people call ``t-<number>`` in *org*, or None."""
+    found = await ledger.find(org, Query(number=number, limit=1))
+    return found[0] if found else None
+
+
+async def _task(ledger: Ledger, ref: TaskRef) -> Task | None:
+    try:
+        return (await ledger.story(ref)).task
+    except TaskNotFound:
+        return None

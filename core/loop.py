@@ -1,0 +1,365 @@
+"""One task's run: plan, perform, again, until it waits, ends or is given back. Resume is the same loop.
+
+Every write is a move under the run's epoch; nothing slow happens inside one. Cut the run at any line
+and the rows say what another run has to do.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import assert_never
+
+from core.agents import Agent
+from core.calls import Call, Outcome
+from core.decisions import Desk, slip
+from core.errors import ModelBusy, ModelError, NeedsConnect
+from core.host import BaseHost
+from core.ids import CallId, Run
+from core.model import ModelReply, Request
+from core.moves.common import Answer, Result, ToolFacts, error
+from core.moves.effects import Marked, again, lost_result, mark, outcome, settle
+from core.moves.ends import end, fail, give_back
+from core.moves.rounds import note, record_reply, reserve, take
+from core.moves.waits import Asking, ask, rest
+from core.plan import (
+    MISSING,
+    Ask,
+    AskModel,
+    Compact,
+    End,
+    EndKind,
+    GiveBack,
+    Hold,
+    Nudge,
+    Recover,
+    Rest,
+    RunEffect,
+    RunReads,
+    RunState,
+    Settle,
+    Signals,
+    Step,
+    Take,
+    next_step,
+    run_state,
+)
+from core.ports import Clock, Ids, Model, Store
+from core.proposals import declined, propose, storable, told, tools_of
+from core.tasks import Json, MessageKind
+from core.tools import Tool, ToolContext, check
+from core.tools import run as run_tool
+from core.transcript import NUDGES, turns
+from core.work import NOTHING, Fenced, Move, Need, NewMessage, R, Spend
+
+READS_AT_ONCE = 10
+REPLY_CAP = 200_000
+"""Characters of a reply's text that are kept (bad-inputs.md 11)."""
+OUTAGE_DELAY = timedelta(seconds=30)
+_USAGE = Need(usage=True)
+
+OnStep = Callable[[Step, RunState], Awaitable[None]]
+
+
+async def nobody_looks_on(step: Step, state: RunState) -> None:
+    """The default for on_step."""
+
+
+def _never() -> bool:
+    return False
+
+
+@dataclass(kw_only=True, slots=True)
+class TaskRun:
+    """A worker's stretch of work on one task, under *run*'s epoch.
+
+    *on_step* is told each step before it is performed: progress, for whoever shows it. Once *leaving*
+    says so, the task is given back before its next step.
+    """
+
+    desk: Desk
+    clock: Clock
+    run: Run
+    default_model: Model | None = None
+    on_step: OnStep = nobody_looks_on
+    leaving: Callable[[], bool] = _never
+    agent: Agent = field(init=False)
+    _reserved: Spend | None = field(default=None, init=False)
+
+    async def go(self) -> None:
+        """The task waits, has ended, is queued again, or belongs to another run."""
+        work = await self.store.tasks.load(self.run)
+        if isinstance(work, Fenced):
+            return
+        self.agent = self.desk.agent(work.task.agent)
+        state: Answer | None = run_state(work, self.agent, self.clock.now())
+        while isinstance(state, RunState):
+            if self.leaving():
+                await self._change(give_back(self.run, release=self._unused()))
+                return
+            state = replace(state, refusal=await self._refusal(state))
+            step = next_step(state)
+            await self.on_step(step, state)
+            state = await self.perform(step, state)
+
+    @property
+    def store(self) -> Store:
+        return self.desk.store
+
+    @property
+    def host(self) -> BaseHost:
+        return self.desk.host
+
+    @property
+    def ids(self) -> Ids:
+        return self.desk.ids
+
+    async def _refusal(self, state: RunState) -> str | None:
+        if self.agent.key not in self.host.agents:
+            return f"There is no agent {self.agent.key} any more."
+        return await self.host.refuse_run(state.task, self.agent)
+
+    async def perform(self, step: Step, state: RunState) -> Answer | None:
+        """What *step* says is done; the state after it, Fenced, or None where the run is over."""
+        match step:
+            case Recover(calls=calls):
+                return await self._recover(calls)
+            case Settle(calls=calls, outcome=said):
+                return await self._settle(calls, said, state)
+            case RunReads(calls=calls):
+                return await self._run_reads(calls, state)
+            case RunEffect(call=call):
+                return await self._run_effect(call, state)
+            case Ask(calls=calls):
+                return await self._ask(calls, state)
+            case Rest():
+                return await self._change(rest(self.run, self.agent))
+            case Take():
+                return await self._change(take(self.run, self.agent), Need(unread=True))
+            case AskModel(wrap=wrap):
+                return await self._ask_model(state, wrap=wrap)
+            case Nudge(why=why):
+                nudge = NewMessage(kind=MessageKind.NUDGE, body={"text": NUDGES[why]})
+                return await self._change(note(self.run, self.agent, nudge))
+            case Compact():
+                words = "The conversation no longer fits the model."
+                return await self._change(fail(self.run, self.agent, "size", words))
+            case Hold(kind=kind):
+                signals = self._signals(state)
+                move = rest(self.run, self.agent, hold=kind, slip=slip(self.ids), signals=signals)
+                return await self._change(move, _USAGE)
+            case GiveBack():
+                await self._change(give_back(self.run))
+                return None
+            case End():
+                result = _end_result(step, state)
+                move = end(self.run, self.agent, step, result, signals=self._signals(state))
+                return await self._change(move, _USAGE)
+            case _:
+                assert_never(step)
+
+    # ── calls ────────────────────────────────────────────────────────────────────────────────
+
+    async def _recover(self, calls: Sequence[Call]) -> Answer:
+        """What a dead run left executing: effects are unknown, pure ones may run again."""
+        answer: Answer = Fenced(run=self.run)
+        for call in calls:
+            result = lost_result(call)
+            if result is None:
+                answer = await self._change(again(self.run, self.agent, call.id), Need(call=call.id))
+            else:
+                answer = await self._outcome(call, result)
+            if isinstance(answer, Fenced):
+                return answer
+        return answer
+
+    async def _settle(self, calls: Sequence[Call], said: Outcome | None, state: RunState) -> Answer:
+        tools = tools_of(self.host, state.task, self.agent)
+        results = {c.id: told(c, tools) if said is None else error(said, _SETTLED_WORDS[said]) for c in calls}
+        return await self._settled(results)
+
+    async def _settled(self, results: dict[CallId, Result], *, taints: bool = False) -> Answer:
+        reserving = self._reservation()
+        move = settle(self.run, self.agent, results, taints=taints, reserve=reserving)
+        return self._keep(await self._change(move, _USAGE))
+
+    async def _run_reads(self, calls: Sequence[Call], state: RunState) -> Answer:
+        """Together, at most ten at once; each has its result, whatever its handler does."""
+        gate = asyncio.Semaphore(READS_AT_ONCE)
+
+        async def one(call: Call) -> tuple[Call, Result, bool]:
+            async with gate:
+                result, taints = await self._handler(call, state)
+                return call, result, taints
+
+        done = await asyncio.gather(*(one(c) for c in calls))
+        taints = any(t for _, _, t in done)
+        return await self._settled({c.id: result for c, result, _ in done}, taints=taints)
+
+    async def _run_effect(self, call: Call, state: RunState) -> Answer:
+        """Check, mark, handler, outcome. The handler starts only once the marker is committed (I2)."""
+        tool = self._tool(call, state)
+        problem = None
+        if tool is not None:
+            found = await check(tool, call.args, self._context(call, state), self.clock)
+            problem = f"{found.account} is not connected" if isinstance(found, NeedsConnect) else found
+        key = call.id if tool is None else self.host.sent_key(state.task, tool, call.args) or call.id
+        move = mark(
+            self.run,
+            self.agent,
+            call.id,
+            tool=None if tool is None else ToolFacts(digest=tool.digest, risk=tool.risk),
+            effect_key=key,
+            slip=slip(self.ids),
+            problem=problem,
+        )
+        marked = await self._change(move, Need(call=call.id, effect_key=call.effect_key or key))
+        if not isinstance(marked, Marked):
+            return marked
+        result, taints = await self._handler(marked.call, marked.state)
+        return await self._outcome(marked.call, result, taints=taints)
+
+    async def _outcome(self, call: Call, result: Result, *, taints: bool = False) -> Answer:
+        move = outcome(
+            self.run,
+            self.agent,
+            call.id,
+            result,
+            slip=slip(self.ids),
+            taints=taints,
+            reserve=self._reservation(),
+        )
+        return self._keep(await self._change(move, Need(call=call.id, usage=True)))
+
+    async def _handler(self, call: Call, state: RunState) -> tuple[Result, bool]:
+        """The call's result, and whether it brought words from outside. Never raises but a cancellation."""
+        tool = self._tool(call, state)
+        if tool is None:
+            return error(Outcome.FAILED, f"The tool {call.tool} is gone."), False
+        done = await run_tool(tool, call.args, self._context(call, state), self.clock)
+        return Result(outcome=done.outcome, result=done.result), tool.taints
+
+    async def _ask(self, calls: Sequence[Call], state: RunState) -> Answer:
+        asks = [await self._asking(call, state) for call in calls]
+        return await self._change(ask(self.run, self.agent, asks))
+
+    async def _asking(self, call: Call, state: RunState) -> Asking:
+        """What the tool's check says, looked at before a person is asked."""
+        tool = self._tool(call, state)
+        if tool is None:
+            return Asking(call_id=call.id, slip=slip(self.ids), problem=f"The tool {call.tool} is gone.")
+        found = await check(tool, call.args, self._context(call, state), self.clock)
+        if isinstance(found, NeedsConnect):
+            shown = {"url": found.url}
+            return Asking(call_id=call.id, slip=slip(self.ids), account=found.account, shown=shown)
+        return Asking(call_id=call.id, slip=slip(self.ids), problem=found)
+
+    def _tool(self, call: Call, state: RunState) -> Tool | None:
+        return tools_of(self.host, state.task, self.agent).get(call.tool)
+
+    def _context(self, call: Call, state: RunState) -> ToolContext:
+        return ToolContext(
+            org=state.task.org,
+            task_id=state.task.id,
+            task_code=state.task.code,
+            call_id=call.id,
+            agent=self.agent.key,
+            account=call.account,
+            owner=state.task.requester,
+        )
+
+    # ── the model ────────────────────────────────────────────────────────────────────────────
+
+    async def _ask_model(self, state: RunState, *, wrap: bool) -> Answer | None:
+        """Reserve, request, record. A busy service delays the task; one that refuses it ends it."""
+        if self._reserved is None:
+            spend = self._reservation()
+            move = reserve(self.run, self.agent, spend, self._signals(state))
+            answer = self._keep(await self._change(move, _USAGE))
+            if self._reserved is None or isinstance(answer, Fenced):
+                return answer
+            state = answer
+        model = await self.host.model_for(state.task, self.agent) or self.default_model
+        if model is None:
+            words = "No model is set up: set MODEL and a model key, or give the host a model."
+            return await self._change(fail(self.run, self.agent, "model", words))
+        said = await self.store.tasks.transcript(self.run.ref)
+        tools = tools_of(self.host, state.task, self.agent)
+        system = await self.host.system_prompt(state.task, self.agent)
+        request = Request(
+            turns=turns(system, said.messages, said.calls, wrap=wrap),
+            tools=() if wrap else tuple(t.spec() for t in tools.values()),
+            max_tokens=self.agent.limits.reply_tokens,
+            model=self.agent.model,
+        )
+        try:
+            reply = await model.reply(request)
+        except ModelBusy as busy:
+            await self._delay(busy)
+            return None
+        except ModelError as refused:
+            return await self._change(fail(self.run, self.agent, "model", str(refused)))
+        proposals = propose(reply.calls, tools, declined(said.messages, said.calls), self.ids)
+        spent = self._spent(reply)
+        move_reply = record_reply(self.run, self.agent, _kept(reply), proposals, spent, wrap=wrap)
+        return await self._change(move_reply)
+
+    async def _delay(self, busy: ModelBusy) -> None:
+        seconds = busy.retry_after_seconds
+        delay = OUTAGE_DELAY if seconds is None else timedelta(seconds=seconds)
+        notice = "The model is not answering; I go on as soon as it does."
+        await self._change(give_back(self.run, delay=delay, notice=notice, release=self._unused()))
+
+    def _unused(self) -> Spend | None:
+        """What takes back the reservation held, if one is."""
+        held = self._reserved
+        return None if held is None else replace(held, reserved=-held.reserved)
+
+    def _reservation(self) -> Spend:
+        """What the next request may cost at the most in output; its input is settled when it is known."""
+        return Spend(hour=_hour(self.clock.now()), reserved=self.agent.limits.reply_tokens)
+
+    def _spent(self, reply: ModelReply) -> tuple[Spend, ...]:
+        """The reservation becomes what was used, in the hour it was reserved in."""
+        if self._reserved is None:
+            return ()
+        held, self._reserved = self._reserved, None
+        return (Spend(hour=held.hour, reserved=-held.reserved, used=reply.usage.total),)
+
+    def _keep(self, answer: tuple[RunState, Spend | None] | Fenced) -> Answer:
+        if isinstance(answer, Fenced):
+            return answer
+        state, reserved = answer
+        self._reserved = reserved or self._reserved
+        return state
+
+    def _signals(self, state: RunState) -> Signals:
+        return Signals(refusal=state.refusal, size=state.size)
+
+    async def _change(self, move: Move[R], need: Need = NOTHING) -> R:
+        return await self.store.tasks.change(self.run.ref, move, need)
+
+
+_SETTLED_WORDS = {
+    Outcome.FAILED: "Not run: the process died again and again at this step.",
+    Outcome.WITHDRAWN: "Not run: the task was stopped.",
+    Outcome.SKIPPED: "Not run: an earlier action of this round did not go through.",
+}
+
+
+def _end_result(step: End, state: RunState) -> Json:
+    """What the episode ends with: the finish tool's value, the agent's words, or why there are none."""
+    if state.finish is not MISSING:
+        return {"value": state.finish}
+    if step.outcome is EndKind.REFUSED:
+        return {"error": step.reason}
+    text = state.reply.text if state.reply is not None else None
+    return {"value": text} if text else None
+
+
+def _kept(reply: ModelReply) -> ModelReply:
+    return reply if reply.text is None else replace(reply, text=storable(reply.text, REPLY_CAP))
+
+
+def _hour(at: datetime) -> datetime:
+    return at.replace(minute=0, second=0, microsecond=0)

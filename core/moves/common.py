@@ -1,0 +1,211 @@
+"""What the moves share: whose run it is, how a call settles, how a task wakes and ends."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, TypeAlias
+
+from core.agents import Agent, setting_for
+from core.calls import Call, CallState, Outcome
+from core.gate import Ruling, rule
+from core.ids import CallId, Run
+from core.parks import Park, ParkKind, ParkState, shown_hash
+from core.people import SwitchMode
+from core.plan import AskModel, RunState, next_step, run_state, runnable
+from core.tasks import Json, Mode, Prio, Task, TaskState
+from core.work import Change, Entry, Fenced, Lost, PostIntent, PostKind, Spend, Work
+
+CARD_PRIO: Final = 0
+REPORT_PRIO: Final = 0
+
+Answer: TypeAlias = RunState | Fenced
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Result:
+    """How a call ended, and the one thing the model reads of it."""
+
+    outcome: Outcome
+    result: Json
+
+
+def error(outcome: Outcome, words: str) -> Result:
+    return Result(outcome=outcome, result={"error": words})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolFacts:
+    """A tool as it is today, for what has waited."""
+
+    digest: str
+    risk: str
+
+
+def owns(work: Work, run: Run) -> bool:
+    """The run still has its task (rule 3): what an older epoch writes changes nothing."""
+    return work.task.state is TaskState.RUNNING and work.task.epoch == run.epoch
+
+
+def fenced(run: Run) -> tuple[Lost, Fenced]:
+    return Lost(why="the run lost its task"), Fenced(run=run)
+
+
+def worker(run: Run) -> str:
+    return f"worker:{run.worker}"
+
+
+def stands(work: Work, agent: Agent, at: datetime, why: str) -> tuple[Lost, RunState]:
+    """Nothing is written; the plan is made again on the rows as they are."""
+    return Lost(why=why), run_state(work, agent, at)
+
+
+def moved(work: Work, change: Change, agent: Agent, at: datetime) -> tuple[Change, RunState]:
+    return change, run_state(work.after(change, at), agent, at)
+
+
+def riding(
+    work: Work, change: Change, agent: Agent, at: datetime, reserve: Spend | None
+) -> tuple[Change, tuple[RunState, Spend | None]]:
+    """*change*, with the next request's reservation aboard where the model is asked next (I24)."""
+    state = run_state(work.after(change, at), agent, at)
+    if reserve is None or not isinstance(next_step(state), AskModel):
+        return change, (state, None)
+    return replace(change, spend=(*change.spend, reserve)), (state, reserve)
+
+
+def gate(work: Work, agent: Agent, *, tool: str, risk: str) -> Ruling:
+    """What the gate says today of *tool* in this task: its origin, taint, mode and settings as they are."""
+    task, switch = work.task, work.switch
+    practice = switch is not None and switch.mode is SwitchMode.OBSERVE and task.mode is Mode.NORMAL
+    return rule(
+        risk,
+        origin=task.origin,
+        taint=task.taint,
+        mode=Mode.OBSERVE if practice else task.mode,
+        setting=setting_for(agent, switch, tool=tool, risk=risk),
+    )
+
+
+def hash_of(task: Task, call: Call, args: Json) -> str:
+    """The shown hash (I5) *call* has with *args*."""
+    return shown_hash(
+        org=call.org,
+        agent=task.agent,
+        tool=call.tool,
+        tool_digest=call.tool_digest,
+        risk=call.risk,
+        account=call.account,
+        args=args,
+    )
+
+
+def settled(call: Call, result: Result, at: datetime) -> Call:
+    """*call* with its one result (I3)."""
+    if call.settled:
+        raise AssertionError(f"call {call.number} has its result already")
+    return replace(call, state=CallState.SETTLED, outcome=result.outcome, result=result.result, settled_at=at)
+
+
+def withdrawn(parks: Iterable[Park]) -> tuple[Park, ...]:
+    return tuple(replace(p, state=ParkState.WITHDRAWN) for p in parks if p.open)
+
+
+def cards(work: Work, calls: Iterable[Call | None]) -> tuple[PostIntent, ...]:
+    """A card a round where these calls' parks are shown: it should exist, and say what is so now."""
+    places = dict.fromkeys((c.episode, c.round, c.number if c.round is None else None) for c in calls if c)
+    return tuple(
+        PostIntent(
+            kind=PostKind.CARD,
+            dedup_key=card_key(work.task, episode, round_, number),
+            round=round_,
+            prio=CARD_PRIO,
+        )
+        for episode, round_, number in places
+    )
+
+
+def card_key(task: Task, episode: int, round_: int | None, number: int | None = None) -> str:
+    """A card is per (task, round, route); an owner call has one of its own."""
+    place = f"{episode}.{round_}" if number is None else f"call.{number}"
+    return f"card:{task.id}:{place}"
+
+
+def task_card(task: Task) -> PostIntent:
+    """The card of a park that is about the task itself: a limit."""
+    return PostIntent(
+        kind=PostKind.CARD,
+        dedup_key=card_key(task, task.episode, task.round),
+        round=task.round,
+        prio=CARD_PRIO,
+    )
+
+
+def report(task: Task) -> PostIntent:
+    """The closing report of an episode, rendered from the ledger when it is sent."""
+    return PostIntent(kind=PostKind.REPORT, dedup_key=f"report:{task.id}:{task.episode}", prio=REPORT_PRIO)
+
+
+def released(task: Task, state: TaskState, **changes: object) -> Task:
+    """*task*, no longer run by anybody."""
+    return replace(task, state=state, worker=None, lease_until=None, **changes)  # type: ignore[arg-type]
+
+
+def woken(work: Work, change: Change, agent: Agent, at: datetime) -> Change:
+    """*change*, its waiting task queued where something can run or be said now (T7)."""
+    after = work.after(change, at)
+    if after.task.state is not TaskState.WAITING or not runnable(run_state(after, agent, at)):
+        return change
+    return replace(change, task=replace(change.task, state=TaskState.QUEUED, prio=Prio.PERSON))
+
+
+def stopped_at_once(work: Work, change: Change, by: str, at: datetime) -> Change:
+    """*change*, and the task is stopped: open calls withdrawn, approved ones too; unknown parks stay."""
+    after = work.after(change, at)
+    calls = tuple(
+        settled(c, error(Outcome.WITHDRAWN, "Not run: the task was stopped."), at)
+        for c in after.round
+        if not c.settled
+    )
+    parks = withdrawn(p for p in after.open_parks if p.kind is not ParkKind.UNKNOWN)
+    task = released(change.task, TaskState.STOPPED, reason=by, stop_by=by, ended_at=at)
+    return replace(
+        change,
+        task=task,
+        calls=_newest(change.calls, calls),
+        parks=_newest(change.parks, parks),
+        posts=_once((*change.posts, *cards(work, calls), report(task))),
+    )
+
+
+def can_stop_at_once(work: Work) -> bool:
+    """Nobody runs it, and nothing of it may be under way."""
+    idle = work.task.state in (TaskState.WAITING, TaskState.QUEUED, TaskState.DELAYED, TaskState.HELD)
+    return idle and not any(c.state is CallState.EXECUTING for c in work.round)
+
+
+def _newest(first: tuple[object, ...], then: tuple[object, ...]) -> tuple:  # type: ignore[type-arg]
+    rows = {row.id: row for row in (*first, *then)}  # type: ignore[attr-defined]
+    return tuple(rows.values())
+
+
+def _once(posts: tuple[PostIntent, ...]) -> tuple[PostIntent, ...]:
+    return tuple({p.dedup_key: p for p in posts}.values())
+
+
+def find_call(work: Work, call_id: CallId) -> Call:
+    call = work.call(call_id)
+    if call is None:
+        raise LookupError(f"no call {call_id} in the rows this move asked for")
+    return call
+
+
+def entry(
+    actor: str,
+    move: str,
+    *,
+    facts: Json = None,
+    rule: str | None = None,
+    surface: str | None = None,
+    call_id: CallId | None = None,
+) -> Entry:
+    return Entry(actor=actor, surface=surface, move=move, rule=rule, call_id=call_id, facts=facts or {})

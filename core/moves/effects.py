@@ -1,0 +1,369 @@
+"""Calls from their verdict to their one result: settle, mark, outcome, again.
+
+`mark` is the commit that says "may have gone out". Nothing after it repeats an effect; what a
+crash or a timeout leaves is unknown, and only a person may turn that into something else (I7).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from core.agents import Agent
+from core.calls import Call, CallState, Outcome
+from core.errors import IllegalMove
+from core.gate import Verdict, words
+from core.ids import CallId, Run
+from core.moves.common import (
+    Answer,
+    Result,
+    ToolFacts,
+    cards,
+    entry,
+    error,
+    fenced,
+    find_call,
+    gate,
+    hash_of,
+    moved,
+    owns,
+    riding,
+    settled,
+    stands,
+    withdrawn,
+    worker,
+)
+from core.moves.waits import approval_park
+from core.parks import UNKNOWN_CHOICES, Choice, DecisionKind, Park, ParkKind, ParkState, Slip
+from core.plan import RunState, run_state
+from core.tasks import Json, MessageKind, Taint, Task
+from core.work import Change, Fenced, Lost, Move, NewMessage, Spend, TaskEvent, Work
+
+APPROVAL_TTL: Final = timedelta(hours=24)
+"""A click older than this no longer runs anything (C14, states.md §5)."""
+
+PURE_TRIES: Final = 3
+"""How often a lost read or draft is run again (C20)."""
+
+_RISKS_UPWARDS: Final = ("read", "draft", "routine", "contact", "spend", "change", "remove", "profile")
+
+UNKNOWN_WORDS: Final = (
+    "It is not known whether this happened: it may have gone out. Do not repeat it; the owner is asked."
+)
+
+
+def settle(
+    run: Run,
+    agent: Agent,
+    results: Mapping[CallId, Result],
+    *,
+    taints: bool = False,
+    reserve: Spend | None = None,
+) -> Move[tuple[RunState, Spend | None] | Fenced]:
+    """These calls have their results, none of them marked; their open parks are withdrawn.
+
+    A call somebody settled meanwhile keeps its result. An executing one is refused (I16, I29).
+    """
+
+    def move(work: Work, at: datetime) -> tuple[Change | Lost, tuple[RunState, Spend | None] | Fenced]:
+        if not owns(work, run):
+            return fenced(run)
+        open_calls = [c for c in work.round if c.id in results and not c.settled]
+        if any(c.state is CallState.EXECUTING for c in open_calls):
+            raise IllegalMove("an executing call settles by its outcome alone")
+        if not open_calls:
+            lost, state = stands(work, agent, at, "all of them are settled")
+            return lost, (state, None)
+        calls = tuple(settled(c, results[c.id], at) for c in open_calls)
+        parks = withdrawn(p for c in calls for p in work.parks_of(c.id))
+        facts = {"calls": [{"call": c.number, "outcome": c.outcome} for c in calls]}
+        change = Change(
+            task=_struck(work.task, [c.outcome for c in calls], taints=taints),
+            calls=calls,
+            parks=parks,
+            posts=cards(work, [c for c in calls if any(p.call_id == c.id for p in parks)]),
+            entry=entry(worker(run), "settle", facts=facts),
+            events=tuple(_event(c) for c in calls),
+        )
+        return riding(work, change, agent, at, reserve)
+
+    return move
+
+
+def _struck(task: Task, outcomes: list[Outcome | None], *, taints: bool = False) -> Task:
+    """The count of rounds gone wrong in a row: any success clears it (ports-and-tables.md §4.8)."""
+    strikes = task.strikes
+    if Outcome.SUCCEEDED in outcomes:
+        strikes = 0
+    elif Outcome.FAILED in outcomes or Outcome.REFUSED in outcomes:
+        strikes += 1
+    return replace(task, strikes=strikes, attempts=0, taint=Taint.OUTSIDE if taints else task.taint)
+
+
+def _event(call: Call) -> TaskEvent:
+    return TaskEvent(
+        name=f"call_{call.outcome}", call_id=call.id, data={"tool": call.tool, "call": call.number}
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Marked:
+    """The call is executing under this run: its handler may start, once."""
+
+    call: Call
+    state: RunState
+
+
+def mark(
+    run: Run,
+    agent: Agent,
+    call_id: CallId,
+    *,
+    tool: ToolFacts | None,
+    effect_key: str,
+    slip: Slip,
+    problem: str | None = None,
+) -> Move[Marked | Answer]:
+    """That it may have gone out is on disk, or the call has another end and is not run (C14-C16).
+
+    Needs: the call, and effect_key. *tool* is the tool as it is today, None if it is gone; *problem*
+    what its check says against it. Looked at under the lock, in this order: stop and pause, the
+    approval and its hash, the check, the gate with today's taint and settings, the key.
+    """
+
+    def move(work: Work, at: datetime) -> tuple[Change | Lost, Marked | Answer]:
+        if not owns(work, run):
+            return fenced(run)
+        if work.task.stop_by is not None or work.paused:
+            return stands(work, agent, at, "stopped or paused")
+        call = find_call(work, call_id)
+        if call.settled:
+            return stands(work, agent, at, "settled already")
+        if call.state not in (CallState.PROPOSED, CallState.APPROVED) or call.asks_person:
+            raise IllegalMove(f"a {call.state} call can't be marked")
+        if (why := _void(work, call, tool, at)) is not None:
+            return _ended(work, call, error(Outcome.VOID, why), agent, run, at)
+        if problem is not None:
+            return _objected(work, call, problem, agent, run, at, slip)
+        ruling = gate(work, agent, tool=call.tool, risk=tool.risk if tool else call.risk)
+        if ruling.verdict is Verdict.OBSERVE:
+            return _ended(work, call, error(Outcome.OBSERVED, "Practice: not run."), agent, run, at)
+        if ruling.verdict is Verdict.REFUSE:
+            return _ended(work, call, error(Outcome.REFUSED, f"Not run: {words(ruling)}."), agent, run, at)
+        if ruling.verdict is Verdict.ASK and call.state is CallState.PROPOSED:
+            asks = replace(call, verdict=ruling.verdict, rule=ruling.rule)
+            return _parked_anew(work, asks, agent, run, at, slip)
+        key = call.effect_key or effect_key
+        if any(h.id != call.id and h.effect_key == key for h in work.holders):
+            why = "Not run: the same thing already went out, or may have, in this task."
+            return _ended(work, call, error(Outcome.DUPLICATE, why), agent, run, at)
+        return _marked(work, call, key, agent, run, at)
+
+    return move
+
+
+def _marked(work: Work, call: Call, key: str, agent: Agent, run: Run, at: datetime) -> tuple[Change, Marked]:
+    executing = replace(
+        call,
+        state=CallState.EXECUTING,
+        epoch=run.epoch,
+        marked_at=at,
+        effect_key=None if call.pure else key,
+        attempts=call.attempts + 1,
+    )
+    facts = {"hash": call.args_hash, "key": executing.effect_key}
+    change = Change(
+        task=work.task,
+        calls=(executing,),
+        posts=cards(work, [call]) if call.state is CallState.APPROVED else (),
+        entry=entry(worker(run), "mark", rule=call.rule, call_id=call.id, facts=facts),
+        events=(TaskEvent(name="call_marked", call_id=call.id, data={"tool": call.tool}),),
+    )
+    return change, Marked(call=executing, state=run_state(work.after(change, at), agent, at))
+
+
+def _void(work: Work, call: Call, tool: ToolFacts | None, at: datetime) -> str | None:
+    """Why what would run is not what was allowed (C14, I4, I30); None where it is."""
+    if tool is None:
+        return "Void, not run: the tool is gone."
+    if tool.digest != call.tool_digest:
+        return "Void, not run: the tool has changed since this was proposed."
+    if _RISKS_UPWARDS.index(tool.risk) > _RISKS_UPWARDS.index(call.risk):
+        return "Void, not run: the tool's risk was raised."
+    if call.args_hash != hash_of(work.task, call, call.args):
+        return "Void, not run: the arguments are not the ones that were recorded."
+    if call.state is not CallState.APPROVED:
+        return None
+    park = _decided(work, call)
+    if park is None or park.shown_hash != call.args_hash:
+        return "Void, not run: what would run is not what was approved."
+    if park.decided_at is None or at - park.decided_at > APPROVAL_TTL:
+        return "Void, not run: the approval is older than a day."
+    return None
+
+
+def _decided(work: Work, call: Call) -> Park | None:
+    """The park whose decision lets *call* run: its own newest, or the unknown card that sends it again."""
+    if call.resend_of is not None:
+        again = (p for p in work.parks_of(call.resend_of) if p.choice is Choice.SEND_AGAIN)
+        return max(again, key=lambda p: p.version, default=None)
+    kinds = (DecisionKind.APPROVE, DecisionKind.EDIT)
+    said = [p for p in work.parks_of(call.id) if p.state is ParkState.DECIDED and p.decision in kinds]
+    return max(said, key=lambda p: p.version, default=None)
+
+
+def _ended(
+    work: Work, call: Call, result: Result, agent: Agent, run: Run, at: datetime
+) -> tuple[Change, RunState]:
+    done = settled(call, result, at)
+    change = Change(
+        task=_struck(work.task, [done.outcome]),
+        calls=(done,),
+        posts=cards(work, [call]) if call.state is CallState.APPROVED else (),
+        messages=_owner_call_note(done),
+        entry=entry(worker(run), "mark", rule=str(done.outcome), call_id=call.id, facts=result.result),
+        events=(_event(done),),
+    )
+    return moved(work, change, agent, at)
+
+
+def _objected(
+    work: Work, call: Call, problem: str, agent: Agent, run: Run, at: datetime, slip: Slip
+) -> tuple[Change, RunState]:
+    """The check speaks against it now: an edit asks again, an approval is void (I30), the rest failed."""
+    if call.state is CallState.PROPOSED:
+        return _ended(work, call, error(Outcome.FAILED, problem), agent, run, at)
+    park = _decided(work, call)
+    if park is not None and park.decision is DecisionKind.EDIT:
+        return _parked_anew(work, call, agent, run, at, slip, problem)
+    return _ended(work, call, error(Outcome.VOID, f"Void, not run: {problem}"), agent, run, at)
+
+
+def _parked_anew(
+    work: Work, call: Call, agent: Agent, run: Run, at: datetime, slip: Slip, problem: str | None = None
+) -> tuple[Change, RunState]:
+    """What was about to run asks (again): parked as one version more, saying why."""
+    parked = replace(call, state=CallState.PARKED)
+    versions = [p.version for p in work.parks_of(call.id)]
+    shown = {} if problem is None else {"problem": problem}
+    park = approval_park(parked, slip, at, version=max(versions, default=0) + 1, shown=shown)
+    change = Change(
+        task=work.task,
+        calls=(parked,),
+        parks=(park,),
+        posts=cards(work, [call]),
+        entry=entry(worker(run), "mark", rule=call.rule, call_id=call.id, facts={"parked": park.version}),
+        events=(TaskEvent(name="call_parked", call_id=call.id, data={"tool": call.tool}),),
+    )
+    return moved(work, change, agent, at)
+
+
+def outcome(
+    run: Run,
+    agent: Agent,
+    call_id: CallId,
+    result: Result,
+    *,
+    slip: Slip,
+    taints: bool = False,
+    reserve: Spend | None = None,
+) -> Move[tuple[RunState, Spend | None] | Fenced]:
+    """What became of an executing call is recorded; an unknown opens a card that holds nothing up (C17-C19).
+
+    Needs: the call. A run that has lost its task only leaves a note, on a call it marked (I17).
+    """
+
+    def move(work: Work, at: datetime) -> tuple[Change | Lost, tuple[RunState, Spend | None] | Fenced]:
+        call = find_call(work, call_id)
+        if not owns(work, run):
+            return _late(work, call, result, run)
+        if call.state is not CallState.EXECUTING:
+            raise IllegalMove(f"a {call.state} call has no outcome to record")
+        if call.epoch != run.epoch and not call.pure and result.outcome is not Outcome.UNKNOWN:
+            raise IllegalMove("an effect that a dead run left is unknown")
+        done = settled(call, result, at)
+        unknown = done.outcome is Outcome.UNKNOWN
+        change = Change(
+            task=_struck(work.task, [done.outcome], taints=taints),
+            calls=(done,),
+            parks=(_unknown_park(done, slip, at),) if unknown else (),
+            posts=cards(work, [call]) if unknown or work.parks_of(call.id) else (),
+            messages=_owner_call_note(done),
+            entry=entry(worker(run), "outcome", rule=str(done.outcome), call_id=call.id, facts=_facts(done)),
+            events=(_event(done),),
+        )
+        return riding(work, change, agent, at, reserve)
+
+    return move
+
+
+def _facts(call: Call) -> Json:
+    return {"outcome": call.outcome, "hash": call.args_hash, "key": call.effect_key}
+
+
+def _unknown_park(call: Call, slip: Slip, at: datetime) -> Park:
+    return Park(
+        org=call.org,
+        id=slip.park_id,
+        token=slip.token,
+        task_id=call.task_id,
+        call_id=call.id,
+        kind=ParkKind.UNKNOWN,
+        holds=False,
+        shown={"marked_at": None if call.marked_at is None else call.marked_at.isoformat()},
+        shown_hash=call.args_hash,
+        choices=UNKNOWN_CHOICES,
+        created_at=at,
+    )
+
+
+def _owner_call_note(call: Call) -> tuple[NewMessage, ...]:
+    """An owner call answers no tool call of the model's, so its result joins as words of ours."""
+    if call.round is not None:
+        return ()
+    body = {"text": f"The owner had {call.tool} sent again.", "result": call.result, "outcome": call.outcome}
+    return (NewMessage(kind=MessageKind.NOTE, body=body),)
+
+
+def _late(
+    work: Work, call: Call, result: Result, run: Run
+) -> tuple[Change | Lost, tuple[RunState, Spend | None] | Fenced]:
+    lost = Fenced(run=run)
+    if call.epoch != run.epoch or call.late_note is not None:
+        return Lost(why="not marked by this run"), lost
+    note = f"{result.outcome}: reported after its run had lost the task"
+    change = Change(
+        task=work.task,
+        calls=(replace(call, late_note=note),),
+        posts=cards(work, [call]),
+        entry=entry(worker(run), "outcome", rule="late", call_id=call.id, facts={"outcome": result.outcome}),
+    )
+    return change, lost
+
+
+def again(run: Run, agent: Agent, call_id: CallId) -> Move[Answer]:
+    """A pure call that a dead run left is approved as it was, to run once more (C20). Needs: the call."""
+
+    def move(work: Work, at: datetime) -> tuple[Change | Lost, Answer]:
+        if not owns(work, run):
+            return fenced(run)
+        call = find_call(work, call_id)
+        if not call.pure or call.state is not CallState.EXECUTING or call.epoch == run.epoch:
+            raise IllegalMove("only a pure call that a dead run left may run again")
+        change = Change(
+            task=work.task,
+            calls=(replace(call, state=CallState.APPROVED, epoch=None, marked_at=None),),
+            entry=entry(worker(run), "again", call_id=call.id, facts={"attempts": call.attempts}),
+        )
+        return moved(work, change, agent, at)
+
+    return move
+
+
+def lost_result(call: Call) -> Result | None:
+    """What a dead run's executing call settles with; None where it may run again."""
+    if not call.pure:
+        return error(Outcome.UNKNOWN, UNKNOWN_WORDS)
+    if call.attempts < PURE_TRIES:
+        return None
+    return error(Outcome.FAILED, "It was started three times and never came back.")

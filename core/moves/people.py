@@ -1,0 +1,515 @@
+"""What persons do to a task: their decisions on parks, and their words."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final, assert_never
+
+from core.agents import Agent
+from core.calls import Call, CallState, Outcome
+from core.errors import (
+    AlreadyDecided,
+    DecisionError,
+    IllegalMove,
+    NotYourDecision,
+    OutOfDate,
+    ParkExpired,
+    ParkNotFound,
+    ParkWithdrawn,
+)
+from core.gate import Verdict
+from core.ids import CallId, Token
+from core.moves.common import (
+    can_stop_at_once,
+    cards,
+    entry,
+    error,
+    hash_of,
+    report,
+    settled,
+    stopped_at_once,
+    task_card,
+    woken,
+)
+from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState, Slip
+from core.people import Person
+from core.tasks import Json, MessageKind, Prio, Task, TaskState
+from core.work import Change, Event, EventKind, Lost, Move, NewMessage, TaskEvent, Work
+
+MORE_ROUNDS: Final = 20
+MORE_TOKENS: Final = 50_000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """What a person says to a park.
+
+    *args*: the whole arguments after an edit, checked against the tool's schema and its editable
+    fields already. *and_stop*: decline, and stop the task.
+    """
+
+    kind: DecisionKind
+    args: Json = None
+    reason: str | None = None
+    choice: Choice | None = None
+    and_stop: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Click:
+    """A decision as it came in: who, from where, on exactly which version of what."""
+
+    who: Person
+    surface: str
+    event_id: str  # the platform's, unique on the park
+    token: Token
+    version: int
+    shown_hash: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Spare:
+    """Names for rows a decision may write, drawn beforehand: an edit's new park, a call sent again."""
+
+    slip: Slip
+    call_id: CallId
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decided:
+    """The park as it is decided now, its call, and the task."""
+
+    park: Park
+    call: Call | None
+    task: Task
+
+
+def decide(click: Click, decision: Decision, agent: Agent, spare: Spare) -> Move[Decided]:
+    """The park is decided, once, by somebody who may, on the version they saw (C6-C12, C21-C23).
+
+    Needs: token, event_id and roster. The waiting task is queued once something can run. Raises
+    ParkNotFound, NotYourDecision, AlreadyDecided, ParkExpired, ParkWithdrawn, OutOfDate, or
+    DecisionError where this park can't be decided so.
+    """
+
+    def move(work: Work, at: datetime) -> tuple[Change | Lost, Decided]:
+        if (again := work.repeated) is not None:
+            said = Decided(park=again, call=work.call(again.call_id), task=work.task)
+            return Lost(why="this very click is recorded already"), said
+        park = _open_park(work, click)
+        call = work.call(park.call_id)
+        _check_person(work, park, click.who)
+        decided = replace(
+            park,
+            state=ParkState.DECIDED,
+            decision=decision.kind,
+            choice=decision.choice,
+            by_person=click.who.id,
+            surface=click.surface,
+            event_id=click.event_id,
+            reason=decision.reason,
+            decided_at=at,
+        )
+        change = _decide(work, decided, call, decision, spare, at)
+        change = _finished(work, change, click, decision, agent, at)
+        newest = next((p for p in change.parks if p.state is ParkState.DECIDED), decided)
+        final = {c.id: c for c in change.calls}.get(park.call_id) if park.call_id else None
+        return change, Decided(park=newest, call=final or call, task=change.task)
+
+    return move
+
+
+def _open_park(work: Work, click: Click) -> Park:
+    park = work.park(click.token)
+    if park is None:
+        raise ParkNotFound
+    if park.state is ParkState.DECIDED:
+        assert park.decided_at is not None
+        by = work.roster.name(park.by_person) if work.roster else "somebody"
+        raise AlreadyDecided(decision=said(park), by=by, at=park.decided_at)
+    if park.state is ParkState.EXPIRED:
+        raise ParkExpired
+    if park.state is ParkState.WITHDRAWN:
+        raise ParkWithdrawn
+    newer = [p for p in work.parks_of(park.call_id) if p.version > park.version] if park.call_id else []
+    if park.state is ParkState.SUPERSEDED or newer:
+        settled_by = next((p for p in newer if p.state is ParkState.DECIDED and p.decided_at), None)
+        if settled_by is not None and settled_by.decided_at is not None:
+            by = work.roster.name(settled_by.by_person) if work.roster else "somebody"
+            raise AlreadyDecided(decision=said(settled_by), by=by, at=settled_by.decided_at)
+        raise OutOfDate(version=max((p.version for p in newer), default=park.version))
+    if (park.version, park.shown_hash) != (click.version, click.shown_hash):
+        raise OutOfDate(version=park.version)
+    return park
+
+
+_SAID: Final = {
+    DecisionKind.APPROVE: "approved",
+    DecisionKind.EDIT: "approved with changes",
+    DecisionKind.DECLINE: "declined",
+    DecisionKind.REVISE: "sent back",
+    DecisionKind.ANSWER: "answered",
+    DecisionKind.CONNECTED: "connected",
+}
+
+_CHOSEN: Final = {
+    Choice.WENT_OUT: "settled as gone out",
+    Choice.DID_NOT: "settled as not gone out",
+    Choice.SEND_AGAIN: "sent again",
+    Choice.MORE_ROUNDS: "given more rounds",
+    Choice.MORE_TOKENS: "given more tokens",
+    Choice.STOP: "stopped",
+}
+
+
+def said(park: Park) -> str:
+    """A decided park's decision in the past tense: approved, declined, sent again, …"""
+    if park.decision is DecisionKind.CHOICE:
+        return _CHOSEN[park.choice] if park.choice else "decided"
+    return _SAID[park.decision] if park.decision else "decided"
+
+
+def _check_person(work: Work, park: Park, who: Person) -> None:
+    """The roster as it is now decides, not the one the surface knew (I14)."""
+    if work.roster is None:
+        raise LookupError("deciding needs the roster")
+    now = work.roster.person(who.id)
+    listed = not park.approvers or who.id in park.approvers
+    if now is None or now.org != work.task.org or not now.may_decide or not listed:
+        raise NotYourDecision
+
+
+def _decide(
+    work: Work, park: Park, call: Call | None, decision: Decision, spare: Spare, at: datetime
+) -> Change:
+    """What the decision writes beside the park, by the park's kind."""
+    if park.kind is ParkKind.LIMIT:
+        return _limit(work, park, decision)
+    if call is None:
+        raise DecisionError("this waits for a message, not for a decision")
+    if park.kind is ParkKind.UNKNOWN:
+        return _unknown(work, park, call, decision, spare, at)
+    if call.state is not CallState.PARKED:
+        raise IllegalMove(f"an open park on a {call.state} call")
+    match decision.kind:
+        case DecisionKind.APPROVE if park.kind is ParkKind.APPROVAL:
+            return _change(work, (park,), replace(call, state=CallState.APPROVED), "approve")
+        case DecisionKind.EDIT if park.kind is ParkKind.APPROVAL:
+            return _edit(work, park, call, decision, spare)
+        case DecisionKind.DECLINE:
+            reason = f": {decision.reason}" if decision.reason else ""
+            words = f"Declined by the owner, not run{reason}. Do not propose it again unchanged."
+            return _change(work, (park,), settled(call, error(Outcome.DECLINED, words), at), "decline")
+        case DecisionKind.REVISE if park.kind is ParkKind.APPROVAL:
+            words = f"Not run. The owner says, change it: {decision.reason or 'propose something else'}"
+            return _change(work, (park,), settled(call, error(Outcome.REVISED, words), at), "revise")
+        case DecisionKind.CONNECTED if park.kind is ParkKind.CONNECT:
+            words = "The account is connected now. Not run yet: call the tool again."
+            return _change(work, (park,), settled(call, error(Outcome.ANSWERED, words), at), "connected")
+        case (
+            DecisionKind.APPROVE
+            | DecisionKind.EDIT
+            | DecisionKind.REVISE
+            | DecisionKind.ANSWER
+            | DecisionKind.CONNECTED
+            | DecisionKind.CHOICE
+        ):
+            raise DecisionError(f"a {park.kind} can't be decided with {decision.kind}")
+        case _:
+            assert_never(decision.kind)
+
+
+def _change(work: Work, parks: tuple[Park, ...], call: Call, name: str, **facts: Json) -> Change:
+    park = parks[-1]
+    told = {
+        "call": call.number,
+        "version": park.version,
+        "hash": park.shown_hash,
+        "decision": name,
+        "choice": park.choice,
+        "reason": park.reason,
+        **facts,
+    }
+    return Change(
+        task=work.task,
+        calls=(call,),
+        parks=parks,
+        posts=cards(work, [call]),
+        entry=entry(park.by_person or "", "decide", rule=call.rule, call_id=call.id, facts=told),
+        events=(TaskEvent(name="call_decided", call_id=call.id, data={"decision": name}),),
+    )
+
+
+def _edit(work: Work, park: Park, call: Call, decision: Decision, spare: Spare) -> Change:
+    """Amend and approve in one: a park version more, with the final arguments, decided (C8).
+
+    Without a difference it is an approval (bad-inputs.md 32).
+    """
+    changed_hash = hash_of(work.task, call, decision.args)
+    if changed_hash == call.args_hash:
+        same = replace(park, decision=DecisionKind.APPROVE)
+        return _change(work, (same,), replace(call, state=CallState.APPROVED), "approve")
+    old, new = amended(park, call, decision.args, changed_hash, spare.slip)
+    decided = replace(
+        new,
+        state=ParkState.DECIDED,
+        decision=DecisionKind.EDIT,
+        by_person=park.by_person,
+        surface=park.surface,
+        event_id=park.event_id,
+        reason=park.reason,
+        decided_at=park.decided_at,
+    )
+    approved = replace(call, state=CallState.APPROVED, args=decision.args, args_hash=changed_hash)
+    return _change(
+        work,
+        (old, decided),
+        approved,
+        "edit",
+        proposed=call.proposed_args,
+        decided=decision.args,
+    )
+
+
+def amended(park: Park, call: Call, args: Json, changed_hash: str, slip: Slip) -> tuple[Park, Park]:
+    """The park superseded, and the version that shows *args* instead, open.
+
+    The old version's decision fields are cleared: only one version of a call is decided (I1).
+    """
+    patch = {k: v for k, v in args.items() if k not in call.args or call.args[k] != v}
+    patch |= {k: None for k in call.args if k not in args}
+    old = replace(
+        park,
+        state=ParkState.SUPERSEDED,
+        decision=None,
+        choice=None,
+        by_person=None,
+        surface=None,
+        event_id=None,
+        reason=None,
+        decided_at=None,
+    )
+    new = replace(
+        old,
+        id=slip.park_id,
+        token=slip.token,
+        version=park.version + 1,
+        state=ParkState.OPEN,
+        shown_hash=changed_hash,
+        patch=patch,
+    )
+    return old, new
+
+
+def amend(token: Token, args: Json, slip: Slip, *, by: str, surface: str) -> Move[Park]:
+    """The call asks with *args* from now on: its park is superseded by one version more, still open.
+
+    Needs: token. For surfaces where an edit is looked at again before it is approved. *args* are
+    checked against the schema and the editable fields already. Raises ParkNotFound or OutOfDate.
+    """
+
+    def move(work: Work, at: datetime) -> tuple[Change | Lost, Park]:
+        park = work.park(token)
+        if park is None:
+            raise ParkNotFound
+        call = work.call(park.call_id)
+        if not park.open or call is None or call.state is not CallState.PARKED:
+            raise OutOfDate(version=park.version)
+        changed_hash = hash_of(work.task, call, args)
+        old, new = amended(park, call, args, changed_hash, slip)
+        change = Change(
+            task=work.task,
+            calls=(replace(call, args=args, args_hash=changed_hash),),
+            parks=(old, new),
+            posts=cards(work, [call]),
+            entry=entry(by, "amend", surface=surface, call_id=call.id, facts={"version": new.version}),
+        )
+        return change, new
+
+    return move
+
+
+def _unknown(work: Work, park: Park, call: Call, decision: Decision, spare: Spare, at: datetime) -> Change:
+    """Only a person turns an unknown into something else (I7, C21, C23)."""
+    if decision.kind is not DecisionKind.CHOICE or decision.choice not in park.choices:
+        raise DecisionError("say whether it went out, did not, or is to be sent again")
+    if call.outcome is not Outcome.UNKNOWN:
+        raise IllegalMove(f"an unknown card on a call that is {call.outcome}")
+    if decision.choice is Choice.SEND_AGAIN:
+        return _send_again(work, park, call, spare)
+    went = decision.choice is Choice.WENT_OUT
+    known = replace(call, outcome=Outcome.SUCCEEDED if went else Outcome.FAILED)
+    change = _change(work, (park,), known, str(decision.choice))
+    words = (
+        f"The owner says of {call.tool} (call {call.number}): it {'went out' if went else 'did not go out'}."
+    )
+    note = NewMessage(kind=MessageKind.NOTE, body={"text": words})
+    return change if work.task.ended else replace(change, messages=(note,))
+
+
+def _send_again(work: Work, park: Park, call: Call, spare: Spare) -> Change:
+    """A new owner call, approved by this very click; the first attempt stays unknown (C23)."""
+    task = replace(work.task, next_call_no=work.task.next_call_no + 1)
+    if task.ended:
+        task = _new_episode(task)
+    resend = owner_call(call, spare.call_id, number=work.task.next_call_no, episode=task.episode)
+    change = _change(work, (park,), resend, "send_again", resend_of=call.number)
+    return replace(change, task=task, calls=(resend,), posts=cards(work, [call, resend]))
+
+
+def owner_call(first: Call, call_id: CallId, *, number: int, episode: int) -> Call:
+    """*first* once more, as the owner's own act: no model reply holds it, its key is a new one."""
+    return replace(
+        first,
+        id=call_id,
+        number=number,
+        episode=episode,
+        round=None,
+        ordinal=0,
+        provider_call_id=None,
+        verdict=Verdict.ASK,
+        rule="owner_call",
+        state=CallState.APPROVED,
+        outcome=None,
+        result=None,
+        effect_key=f"{first.effect_key or first.id}!{number}",
+        epoch=None,
+        attempts=0,
+        marked_at=None,
+        settled_at=None,
+        resend_of=first.id,
+        late_note=None,
+    )
+
+
+def _limit(work: Work, park: Park, decision: Decision) -> Change:
+    if decision.kind is not DecisionKind.CHOICE or decision.choice not in park.choices:
+        raise DecisionError("say how much more, or stop")
+    task = work.task
+    messages: tuple[NewMessage, ...] = ()
+    match decision.choice:
+        case Choice.MORE_ROUNDS:
+            task = replace(task, extra_rounds=task.extra_rounds + MORE_ROUNDS, repeats=0)
+            messages = (_words(f"The owner allows {MORE_ROUNDS} more rounds. Go on."),)
+        case Choice.MORE_TOKENS:
+            task = replace(task, extra_tokens=task.extra_tokens + MORE_TOKENS, repeats=0)
+            messages = (_words(f"The owner allows {MORE_TOKENS} more tokens. Go on."),)
+        case _:
+            task = replace(task, stop_by=park.by_person)
+    facts = {"limit": park.shown, "choice": decision.choice}
+    return Change(
+        task=task,
+        parks=(park,),
+        messages=messages,
+        posts=(task_card(work.task),),
+        entry=entry(park.by_person or "", "decide", facts=facts),
+    )
+
+
+def _words(text: str) -> NewMessage:
+    return NewMessage(kind=MessageKind.NOTE, body={"text": text})
+
+
+def _finished(
+    work: Work, change: Change, click: Click, decision: Decision, agent: Agent, at: datetime
+) -> Change:
+    """Who did it where; a stop said along with it; the task woken, at a person's priority (T7)."""
+    change = replace(change, entry=replace(change.entry, surface=click.surface))
+    if work.task.ended and change.task.ended:
+        return replace(change, posts=(*change.posts, report(work.task)))
+    if decision.and_stop and change.task.stop_by is None:
+        change = replace(change, task=replace(change.task, stop_by=click.who.id))
+    if change.task.stop_by is not None and can_stop_at_once(work):
+        return stopped_at_once(work, change, change.task.stop_by, at)
+    change = replace(change, task=replace(change.task, prio=Prio.PERSON))
+    return woken(work, change, agent, at)
+
+
+def _new_episode(task: Task) -> Task:
+    """An ended task, queued again from the start of its counts; what it knows stays (T12)."""
+    return replace(
+        task,
+        state=TaskState.QUEUED,
+        prio=Prio.PERSON,
+        episode=task.episode + 1,
+        round=0,
+        strikes=0,
+        repeats=0,
+        attempts=0,
+        extra_rounds=0,
+        extra_tokens=0,
+        stop_by=None,
+        wrap=False,
+        reason=None,
+        result=None,
+        ended_at=None,
+        not_before=None,
+    )
+
+
+def incoming(event: Event, agent: Agent) -> Move[Task]:
+    """A person's words or an outside answer belong to the task, applied once (T7, T12).
+
+    An open question takes a person's words as its answer; else they are unread until the next round
+    boundary. They decide nothing (I15). A waiting task is queued where something can be said now, an
+    ended one starts an episode.
+    """
+
+    def move(work: Work, at: datetime) -> tuple[Change | Lost, Task]:
+        question = next((p for p in work.open_parks if p.kind is ParkKind.QUESTION), None)
+        if event.kind is EventKind.MESSAGE and question is not None:
+            change = _answered(work, question, event, at)
+        else:
+            change = _unread(work, event)
+        change = woken(work, change, agent, at)
+        return change, change.task
+
+    return move
+
+
+def _unread(work: Work, event: Event) -> Change:
+    task = replace(work.task, unread=work.task.unread + 1)
+    if event.kind is EventKind.MESSAGE:
+        task = replace(task, prio=Prio.PERSON)
+    if task.ended:
+        task = _new_episode(task)
+    return Change(
+        task=task,
+        assigned=(event.key,),
+        posts=cards(work, [work.call(p.call_id) for p in work.open_parks]),
+        entry=entry(_actor(event), "incoming", facts={"event": event.key.event_id}),
+    )
+
+
+def _answered(work: Work, question: Park, event: Event, at: datetime) -> Change:
+    call = work.call(question.call_id)
+    if call is None or call.state is not CallState.PARKED:
+        raise IllegalMove("a question without a parked call")
+    done = replace(
+        call,
+        state=CallState.SETTLED,
+        outcome=Outcome.ANSWERED,
+        result={"value": event.body["text"]},
+        settled_at=at,
+    )
+    park = replace(
+        question,
+        state=ParkState.DECIDED,
+        decision=DecisionKind.ANSWER,
+        by_person=event.body.get("person"),
+        surface=event.key.source,
+        event_id=event.key.event_id,
+        decided_at=at,
+    )
+    return Change(
+        task=replace(work.task, prio=Prio.PERSON),
+        calls=(done,),
+        parks=(park,),
+        applied=(event.key,),
+        posts=cards(work, [call]),
+        entry=entry(_actor(event), "incoming", call_id=call.id, facts={"answer": True}),
+    )
+
+
+def _actor(event: Event) -> str:
+    person = event.body.get("person") if isinstance(event.body, dict) else None
+    return str(person or event.key.source)

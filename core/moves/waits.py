@@ -1,0 +1,244 @@
+"""Waiting: calls that ask a person, a task that rests, and waits that nobody ended in time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Final
+
+from core.agents import Agent
+from core.calls import Call, CallState, Outcome, ParksAs
+from core.errors import IllegalMove
+from core.ids import CallId, Run
+from core.moves.common import (
+    Answer,
+    cards,
+    entry,
+    error,
+    fenced,
+    find_call,
+    moved,
+    owns,
+    released,
+    report,
+    settled,
+    stands,
+    stopped_at_once,
+    task_card,
+    woken,
+    worker,
+)
+from core.parks import LIMIT_CHOICES, Park, ParkKind, ParkState, Slip, shown_hash
+from core.plan import QUIET, Hold, HoldKind, Rest, RunState, Signals, next_step, run_state
+from core.tasks import Json, TaskState
+from core.work import Change, Lost, Move, TaskEvent, Work
+
+_KIND_OF: Final = {
+    ParksAs.QUESTION: ParkKind.QUESTION,
+    ParksAs.REPLY: ParkKind.REPLY,
+    ParksAs.CHILD: ParkKind.CHILD,
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Patience:
+    """How long a park waits for a person: states.md §5."""
+
+    expires_in: timedelta = timedelta(days=7)
+    remind_in: timedelta = timedelta(days=1)
+
+
+PATIENCE: Final = Patience()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asking:
+    """One call to park, with what was found outside the transaction.
+
+    *problem*: what the tool's check said against it; then it is not asked but refused. *account*:
+    the account that is missing; then the park asks to connect it.
+    """
+
+    call_id: CallId
+    slip: Slip
+    shown: Json = None
+    problem: str | None = None
+    account: str | None = None
+    patience: Patience = PATIENCE
+
+
+def approval_park(
+    call: Call,
+    slip: Slip,
+    at: datetime,
+    *,
+    version: int = 1,
+    shown: Json = None,
+    patience: Patience = PATIENCE,
+    kind: ParkKind = ParkKind.APPROVAL,
+) -> Park:
+    """The park of *call* as it stands: what is shown and decided is its args under its hash."""
+    return Park(
+        org=call.org,
+        id=slip.park_id,
+        token=slip.token,
+        task_id=call.task_id,
+        call_id=call.id,
+        version=version,
+        kind=kind,
+        holds=True,
+        shown=shown or {},
+        shown_hash=call.args_hash,
+        created_at=at,
+        remind_at=at + patience.remind_in,
+        expires_at=at + patience.expires_in,
+    )
+
+
+def ask(run: Run, agent: Agent, asks: Sequence[Asking]) -> Move[Answer]:
+    """All asks of the round are parked at once, each with its card to come (C5, T5).
+
+    A call whose check spoke against it is settled as refused, in the check's words.
+    """
+
+    def move(work: Work, at: datetime) -> tuple[Change | Lost, Answer]:
+        if not owns(work, run):
+            return fenced(run)
+        if work.task.stop_by is not None:
+            return stands(work, agent, at, "stopped")
+        pairs = [(find_call(work, a.call_id), a) for a in asks]
+        if any(not c.asks_person for c, _ in pairs):
+            raise IllegalMove("only a proposed call that asks can be parked")
+        refused = [
+            settled(c, error(Outcome.REFUSED, a.problem), at) for c, a in pairs if a.problem is not None
+        ]
+        parked = [replace(c, state=CallState.PARKED) for c, a in pairs if a.problem is None]
+        parks = tuple(_park(c, a, at) for c, a in pairs if a.problem is None)
+        facts = {
+            "parked": [{"call": c.number, "hash": c.args_hash} for c in parked],
+            "refused": [c.number for c in refused],
+        }
+        strikes = work.task.strikes + (1 if refused and not parked else 0)
+        change = Change(
+            task=replace(work.task, strikes=strikes, attempts=0),
+            calls=(*parked, *refused),
+            parks=parks,
+            posts=cards(work, parked),
+            entry=entry(worker(run), "ask", facts=facts),
+            events=tuple(
+                TaskEvent(name="call_parked", call_id=c.id, data={"tool": c.tool, "call": c.number})
+                for c in parked
+            ),
+        )
+        return moved(work, change, agent, at)
+
+    return move
+
+
+def _park(call: Call, a: Asking, at: datetime) -> Park:
+    kind = ParkKind.APPROVAL if call.parks_as is None else _KIND_OF[call.parks_as]
+    shown = dict(a.shown or {})
+    if a.account is not None:
+        kind, shown = ParkKind.CONNECT, {**shown, "account": a.account}
+    return approval_park(call, a.slip, at, shown=shown, patience=a.patience, kind=kind)
+
+
+def rest(
+    run: Run,
+    agent: Agent,
+    *,
+    hold: HoldKind | None = None,
+    slip: Slip | None = None,
+    signals: Signals = QUIET,
+    patience: Patience = PATIENCE,
+) -> Move[Answer | None]:
+    """The task waits, if under the lock there still is nothing to do but that (T6); answers None then.
+
+    Otherwise nothing is written and the answer says go on: a click or message between the plan and
+    the lock is not lost. A Hold's park is opened in the same change. Needs: usage, for a limit.
+    """
+
+    def move(work: Work, at: datetime) -> tuple[Change | Lost, Answer | None]:
+        if not owns(work, run):
+            return fenced(run)
+        state = run_state(work, agent, at, signals)
+        planned = Rest() if hold is None else Hold(hold)
+        if next_step(state) != planned:
+            return Lost(why="something came meanwhile"), state
+        parks: tuple[Park, ...] = ()
+        if hold is not None:
+            if slip is None:
+                raise IllegalMove("a hold opens a park, which needs a slip")
+            parks = (_hold_park(work, state, hold, slip, at, patience),)
+        elif not any(p.holds for p in work.open_parks):
+            raise IllegalMove("nothing holds this task, so it can't wait (I19)")
+        change = Change(
+            task=released(work.task, TaskState.WAITING),
+            parks=parks,
+            posts=(task_card(work.task),) if hold is HoldKind.LIMIT else (),
+            entry=entry(worker(run), "rest", facts={"hold": hold}),
+        )
+        return change, None
+
+    return move
+
+
+def _hold_park(
+    work: Work, state: RunState, hold: HoldKind, slip: Slip, at: datetime, patience: Patience
+) -> Park:
+    task = work.task
+    limit = hold is HoldKind.LIMIT
+    reached = "repeats" if state.over is None else state.over.kind
+    shown = {"limit": reached, "episode": task.episode, "round": task.round} if limit else {}
+    return Park(
+        org=task.org,
+        id=slip.park_id,
+        token=slip.token,
+        task_id=task.id,
+        call_id=None,
+        kind=ParkKind.LIMIT if limit else ParkKind.MESSAGE,
+        holds=True,
+        shown=shown,
+        shown_hash=shown_hash(
+            org=task.org, agent=task.agent, tool="", tool_digest="", risk="", account=None, args=shown
+        ),
+        choices=LIMIT_CHOICES if limit else (),
+        created_at=at,
+        expires_at=at + patience.expires_in,
+    )
+
+
+def expire(agent: Agent) -> Move[tuple[Park, ...]]:
+    """Parks past their time are expired, their calls "expired, not run"; the agent goes on (C13, T7).
+
+    A limit park stops its task, a message park ends it as done. Answers the parks that expired; a
+    click that came first has taken its park already (I31).
+    """
+
+    def move(work: Work, at: datetime) -> tuple[Change | Lost, tuple[Park, ...]]:
+        due = tuple(p for p in work.open_parks if p.expires_at is not None and p.expires_at <= at)
+        if not due:
+            return Lost(why="nothing is due"), ()
+        parks = tuple(replace(p, state=ParkState.EXPIRED) for p in due)
+        calls = tuple(
+            settled(c, error(Outcome.EXPIRED, "Expired, not run: nobody decided in time."), at)
+            for p in due
+            if (c := work.call(p.call_id)) is not None and c.state is CallState.PARKED
+        )
+        change = Change(
+            task=work.task,
+            calls=calls,
+            parks=parks,
+            posts=cards(work, calls),
+            entry=entry("sweeper", "expire", facts={"parks": [p.id for p in parks]}),
+            events=tuple(TaskEvent(name="call_expired", call_id=c.id, data={"tool": c.tool}) for c in calls),
+        )
+        kinds = {p.kind for p in parks}
+        if ParkKind.LIMIT in kinds and work.task.state is TaskState.WAITING:
+            change = replace(change, posts=(*change.posts, task_card(work.task)))
+            return stopped_at_once(work, change, "expired", at), parks
+        if ParkKind.MESSAGE in kinds and work.task.state is TaskState.WAITING:
+            task = released(work.task, TaskState.DONE, reason="idle", ended_at=at)
+            return replace(change, task=task, posts=(*change.posts, report(task))), parks
+        return woken(work, change, agent, at), parks
+
+    return move

@@ -1,0 +1,76 @@
+"""Who is who: organizations, people with accounts on surfaces, and who may decide what."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from core.ids import OrgId, PersonId
+
+
+class OrgState(StrEnum):
+    ACTIVE = "active"
+    PAUSED = "paused"  # nothing new starts
+
+
+class Role(StrEnum):
+    OWNER = "owner"  # decides everything, and who else may
+    APPROVER = "approver"  # decides what waits
+    MEMBER = "member"  # may ask for work
+
+
+class SwitchMode(StrEnum):
+    NORMAL = "normal"
+    OBSERVE = "observe"  # practice
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Organization:
+    id: OrgId
+    name: str
+    time_zone: str = "UTC"
+    state: OrgState = OrgState.ACTIVE
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Account:
+    """Somebody on a surface, as the surface itself verified: a Slack user of a team, a terminal's user."""
+
+    surface: str
+    ref: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Person:
+    org: OrgId
+    id: PersonId
+    name: str
+    roles: frozenset[Role]
+    left: bool = False
+
+    @property
+    def may_decide(self) -> bool:
+        return not self.left and bool(self.roles & {Role.OWNER, Role.APPROVER})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Roster:
+    """An organization and its people, those who left included (their names stand in old decisions)."""
+
+    organization: Organization
+    people: tuple[Person, ...]
+
+    def person(self, person_id: PersonId) -> Person | None:
+        return next((p for p in self.people if p.id == person_id), None)
+
+    def name(self, person_id: PersonId | None) -> str:
+        found = None if person_id is None else self.person(person_id)
+        return "somebody" if found is None else found.name
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Switch:
+    """What an owner changed in chat about one agent; the deployed folder stays the default."""
+
+    agent: str
+    paused: bool = False
+    mode: SwitchMode = SwitchMode.NORMAL
+    settings: tuple[tuple[str, str], ...] = ()  # (risk or tool, setting)

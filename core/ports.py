@@ -1,0 +1,323 @@
+"""The small Protocols core asks for. Over core's own values only; adapters supply them.
+
+One method of a store's port is one transaction. All times are the database's, aware UTC.
+"""
+
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from core.audit import AuditEntry, Head
+from core.calls import Call
+from core.ids import CallCode, EventKey, OrgId, PostId, Run, TaskId, TaskRef, Token, WorkerId
+from core.model import ModelReply, Request
+from core.parks import Park
+from core.people import Account, Person, Roster
+from core.tasks import Json, Message, Task, TaskState
+from core.work import (
+    NOTHING,
+    Cause,
+    Duplicate,
+    Event,
+    Fenced,
+    Move,
+    Need,
+    NewTask,
+    PostKind,
+    R,
+    Received,
+    Work,
+)
+
+
+class Clock(Protocol):
+    """Time for those who run things. Rules take the database's time as an argument instead."""
+
+    def now(self) -> datetime:
+        """Aware UTC."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    def timeout(self, seconds: float | None) -> AbstractAsyncContextManager[object]:
+        """A block that raises TimeoutError after *seconds*; None never does."""
+        ...
+
+
+class Ids(Protocol):
+    def new(self) -> str:
+        """A UUIDv7, as text."""
+        ...
+
+    def nonce(self) -> str:
+        """128 unpredictable bits as 22 characters of A-Za-z0-9_-."""
+        ...
+
+
+class Model(Protocol):
+    async def reply(self, request: Request) -> ModelReply:
+        """The model's whole reply. Raises ModelBusy (try later) or another ModelError (it can't)."""
+        ...
+
+
+class Tasks(Protocol):
+    async def open(self, new: NewTask, cause: Cause) -> Task | Duplicate:
+        """The task exists, queued, its goal first in the transcript, its cause applied (T1)."""
+        ...
+
+    async def change(self, ref: TaskRef, move: Move[R], need: Need = NOTHING) -> R:
+        """What *move* decided on the locked rows is written with its one audit entry, or nothing is.
+
+        Retried whole on a serialization failure or deadlock. A cancellation inside never leaves half
+        a change: the transaction is either wholly committed or wholly not. Raises TaskNotFound.
+        """
+        ...
+
+    async def load(self, run: Run) -> Work | Fenced:
+        """The task's usual rows, read without the lock, if *run* still has it."""
+        ...
+
+    async def transcript(self, ref: TaskRef, after_seq: int = 0) -> "Transcript":
+        """The transcript's rows past *after_seq*, by seq, and every call of the task, by number."""
+        ...
+
+
+class Queue(Protocol):
+    async def claim(self, worker: WorkerId, n: int, lease_seconds: float) -> list[Run]:
+        """Up to *n* tasks are this worker's, epoch raised (T2); blocked heads became held."""
+        ...
+
+    async def heartbeat(self, worker: WorkerId, lease_seconds: float) -> list[TaskRef]:
+        """All leases of *worker* run *lease_seconds* from now; the tasks it still holds."""
+        ...
+
+    async def recover(self, limit: int) -> list[TaskRef]:
+        """Queued again (T3): expired leases (attempts+1), due delays, held that nothing blocks now."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ignored:
+    """Nothing is to be done with it."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Retry:
+    """Offered again after *seconds*."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Dead:
+    """It will never work; kept for people to see."""
+
+    error: str
+
+
+class Inbox(Protocol):
+    async def receive(self, event: Event) -> Received | Duplicate:
+        """The event is stored, once, before anybody is told so."""
+        ...
+
+    async def take(self, n: int, visible_seconds: float = 30) -> list[Event]:
+        """Up to *n* new events, oldest first, hidden from others for *visible_seconds*."""
+        ...
+
+    async def settle(self, key: EventKey, outcome: Ignored | Retry | Dead) -> None:
+        """A new event is done with; `applied` is set by open() and change() themselves."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Post:
+    """A message that should exist on a surface; *chat_ref* once it does."""
+
+    id: PostId
+    org: OrgId
+    task_id: TaskId
+    kind: PostKind
+    episode: int
+    round: int | None
+    surface: str
+    route: str
+    body: Json
+    rev: int
+    chat_ref: str | None
+    attempts: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Sent:
+    """Revision *rev* is there; *chat_ref* names the message on its surface."""
+
+    chat_ref: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Maybe:
+    """It may be there: the answer was lost."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Later:
+    """The surface asks to wait *seconds*."""
+
+    seconds: float
+    error: str | None = None
+
+
+class Outbox(Protocol):
+    async def take(self, n: int, surface: str, visible_seconds: float = 30) -> list[Post]:
+        """Up to *n* due posts of *surface*, one a route, hidden for *visible_seconds* (K38)."""
+        ...
+
+    async def settle(
+        self, post_id: PostId, org: OrgId, rev: int, outcome: Sent | Maybe | Later | Dead
+    ) -> None:
+        """What became of revision *rev*; a newer revision written meanwhile stays due."""
+        ...
+
+    async def learn(self, park_token: Token, chat_ref: str) -> None:
+        """The card with this park's button is the message *chat_ref* (K19)."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ParkView:
+    """A park with what it is about."""
+
+    park: Park
+    task: Task
+    call: Call | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NotFound:
+    """Nothing of that name in this organization; a foreign id answers the same (I18)."""
+
+
+class Due(StrEnum):
+    EXPIRE = "expire"
+    REMIND = "remind"
+
+
+class Parks(Protocol):
+    async def find(self, who: Person, key: Token | CallCode) -> ParkView | NotFound:
+        """The park of a token; or the newest park of a call's code, an open one first."""
+        ...
+
+    async def waiting_for(self, who: Person, limit: int) -> list[ParkView]:
+        """Open parks of the person's organization, oldest first."""
+        ...
+
+    async def due(self, kind: Due, n: int) -> list[TaskRef]:
+        """Tasks with a park past its expiry (unknown parks have none), or past its reminder."""
+        ...
+
+    async def viewed(self, who: Person, token: Token, digest: str) -> None:
+        """It is recorded that *who* opened the whole of what has *digest* (I32)."""
+        ...
+
+
+class People(Protocol):
+    async def by_account(self, account: Account) -> Person | None:
+        """The one who is linked to *account*; None if nobody, or if they left."""
+        ...
+
+    async def of(self, org: OrgId) -> Roster: ...
+
+    async def found(self, org: OrgId, name: str, owner: str, account: Account) -> Person:
+        """On a database without organizations: *org* exists with *owner*, linked to *account*.
+
+        With organizations there, nothing is written and ConfigError is raised.
+        """
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Query:
+    """Which tasks: all that fit every given field, newest first."""
+
+    number: int | None = None
+    states: frozenset[TaskState] = frozenset()
+    agent: str | None = None
+    limit: int = 50
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Transcript:
+    messages: tuple[Message, ...]
+    calls: tuple[Call, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Story:
+    """Everything one task did."""
+
+    task: Task
+    messages: tuple[Message, ...]
+    calls: tuple[Call, ...]
+    parks: tuple[Park, ...]
+    audit: tuple[AuditEntry, ...]
+
+
+class Ledger(Protocol):
+    async def find(self, org: OrgId, query: Query) -> list[Task]: ...
+
+    async def story(self, ref: TaskRef) -> Story:
+        """Raises TaskNotFound."""
+        ...
+
+    async def audit(self, org: OrgId, after_seq: int, n: int) -> list[AuditEntry]:
+        """Sealed entries past *after_seq*, by seq."""
+        ...
+
+    async def unsealed(self, org: OrgId, n: int) -> list[AuditEntry]:
+        """Entries not yet in the chain, oldest first."""
+        ...
+
+    async def seal(self, org: OrgId, n: int) -> Head:
+        """Up to *n* more entries are in the organization's chain; its head afterwards."""
+        ...
+
+    async def head(self, org: OrgId) -> Head:
+        """The chain's head as the organization's row says it."""
+        ...
+
+    async def organizations(self) -> list[OrgId]: ...
+
+
+class Leases(Protocol):
+    async def take(self, name: str, holder: str, seconds: float) -> int | None:
+        """The lease's epoch if *holder* has it now (anew or renewed), else None."""
+        ...
+
+    async def drop(self, name: str, epoch: int) -> None:
+        """Free, if it still is of this epoch."""
+        ...
+
+
+class Store(Protocol):
+    """The ports of one database."""
+
+    @property
+    def tasks(self) -> Tasks: ...
+    @property
+    def queue(self) -> Queue: ...
+    @property
+    def inbox(self) -> Inbox: ...
+    @property
+    def outbox(self) -> Outbox: ...
+    @property
+    def parks(self) -> Parks: ...
+    @property
+    def people(self) -> People: ...
+    @property
+    def ledger(self) -> Ledger: ...
+    @property
+    def leases(self) -> Leases: ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,141 @@
+"""A model's raw calls, looked up and cleaned before they are recorded, and the words for those refused.
+
+Both are functions of what the model wrote and of the tools as they are, so that a process that
+recorded a call and one that settles it days later say the same.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from core.agents import Agent
+from core.calls import Call, Outcome
+from core.canonical import digest
+from core.errors import BadArguments
+from core.gate import Ruling, Verdict, words
+from core.host import BaseHost
+from core.ids import CallId
+from core.model import WireCall
+from core.moves.common import Result, error
+from core.moves.rounds import Proposal
+from core.plan import FINISH_TOOL
+from core.ports import Ids
+from core.tasks import Message, MessageKind, Task
+from core.tools import Tool, clean, find, finish
+
+NAME_CAP = 100
+TEXT_CAP = 20_000
+"""What is kept of a call that will never run; enough to see what was meant."""
+
+
+def tools_of(host: BaseHost, task: Task, agent: Agent) -> dict[str, Tool]:
+    """The tools *agent* may name in *task*, by name; `finish` among them where a result has a shape."""
+    own = {name: host.tools[name] for name in agent.tools if name in host.tools}
+    return own if task.schema is None else {**own, FINISH_TOOL: finish(task.schema)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Declined:
+    """What the owner declined since they last wrote: the same calls are refused until then (C9)."""
+
+    calls: frozenset[str]
+
+    def __contains__(self, key: str) -> bool:
+        return key in self.calls
+
+
+def declined(messages: Sequence[Message], calls: Sequence[Call]) -> Declined:
+    """The calls declined after the owner's newest words (the goal is words too)."""
+    said = [m for m in messages if m.kind in (MessageKind.GOAL, MessageKind.OWNER)]
+    since = (said[-1].episode, said[-1].round) if said else (0, 0)
+    keys = {
+        _same(c.tool, c.proposed_args)
+        for c in calls
+        if c.outcome is Outcome.DECLINED and c.round is not None and (c.episode, c.round) > since
+    }
+    return Declined(calls=frozenset(keys))
+
+
+def _same(tool: str, args: object) -> str:
+    return digest([tool, args])
+
+
+def propose(
+    wires: Sequence[WireCall], tools: Mapping[str, Tool], before: Declined, ids: Ids
+) -> tuple[Proposal, ...]:
+    """What is recorded of each call, in order; nothing here has run."""
+    return tuple(_propose(wire, tools, before, CallId(ids.new())) for wire in wires)
+
+
+def _propose(wire: WireCall, tools: Mapping[str, Tool], before: Declined, call_id: CallId) -> Proposal:
+    tool = find(tools, wire.name)
+    if tool is None:
+        return _refused(wire, call_id, name=storable(wire.name, NAME_CAP), rule="tool", tool=None)
+    try:
+        cleaned = clean(tool, wire.arguments)
+    except BadArguments:
+        return _refused(wire, call_id, name=tool.name, rule="arguments", tool=tool)
+    repeated = _same(tool.name, cleaned.args) in before
+    return Proposal(
+        id=call_id,
+        provider_call_id=storable(wire.id, NAME_CAP),
+        tool=tool.name,
+        tool_digest=tool.digest,
+        risk=tool.risk,
+        parks_as=tool.parks_as,
+        proposed_args=cleaned.args,
+        args=cleaned.args,
+        refused_by="declined" if repeated else None,
+        dropped=cleaned.dropped,
+    )
+
+
+def _refused(wire: WireCall, call_id: CallId, *, name: str, rule: str, tool: Tool | None) -> Proposal:
+    return Proposal(
+        id=call_id,
+        provider_call_id=storable(wire.id, NAME_CAP),
+        tool=name,
+        tool_digest=tool.digest if tool else "",
+        risk=tool.risk if tool else "",
+        proposed_args=storable(wire.arguments, TEXT_CAP),
+        args={},
+        refused_by=rule,
+    )
+
+
+def storable(text: str, cap: int) -> str:
+    """*text* as any database takes it: no NUL, no half characters; cut at *cap* with its length said."""
+    whole = text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\u0000")
+    return whole if len(whole) <= cap else f"{whole[:cap]}… ({len(whole)} characters)"
+
+
+def told(call: Call, tools: Mapping[str, Tool]) -> Result:
+    """The result of a call that the gate observes or refuses, in words the model can act on."""
+    if call.verdict is Verdict.OBSERVE:
+        return error(Outcome.OBSERVED, "Practice: recorded, not run. Go on as if it were done.")
+    match call.rule:
+        case "tool":
+            return error(Outcome.REFUSED, f"There is no tool {call.tool}. Tools: {', '.join(sorted(tools))}.")
+        case "arguments":
+            return error(Outcome.REFUSED, f"Not run: {_problem(call, tools)}")
+        case "declined":
+            return error(
+                Outcome.REFUSED, "Not run: the owner declined this very call. Propose something else."
+            )
+        case "too_many":
+            return error(Outcome.REFUSED, "Not run: too many calls in one reply. Make fewer at a time.")
+        case "wrap_up":
+            return error(Outcome.REFUSED, "Not run: this was the closing round.")
+        case _:
+            ruling = Ruling(verdict=call.verdict, rule=call.rule)
+            return error(Outcome.REFUSED, f"Not run: {words(ruling)}.")
+
+
+def _problem(call: Call, tools: Mapping[str, Tool]) -> str:
+    tool = tools.get(call.tool)
+    if tool is None or not isinstance(call.proposed_args, str):
+        return "the arguments are not what the tool takes."
+    try:
+        clean(tool, call.proposed_args)
+    except BadArguments as problem:
+        return str(problem)
+    return "the arguments were not what the tool took then."

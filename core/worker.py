@@ -1,0 +1,147 @@
+"""A worker: claims tasks and runs them, several at once, and does the housekeeping any worker may do.
+
+It holds nothing another process needs: killed at any line, the leases run out and another worker goes
+on. Leases are for speed; what keeps a task from being worked on twice is its epoch (rule 3).
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from core.decisions import Desk
+from core.errors import TaskNotFound
+from core.ids import Run, WorkerId
+from core.intake import Intake
+from core.loop import OnStep, TaskRun, nobody_looks_on
+from core.moves.ends import give_back
+from core.moves.waits import expire
+from core.ports import Clock, Due, Model
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.25
+SWEEP_SECONDS = 1.0
+SEAL_SECONDS = 2.0
+SEAL_LEASE_SECONDS = 10.0
+DRAIN_SECONDS = 20.0
+"""How long a stopping worker lets its steps finish; platforms kill 30 s after SIGTERM."""
+
+
+@dataclass(kw_only=True, slots=True)
+class Worker:
+    """One process's worker. *slots* tasks at once; a lease is renewed three times in its length."""
+
+    desk: Desk
+    clock: Clock
+    worker_id: WorkerId
+    default_model: Model | None = None
+    lease_seconds: float = 60.0
+    slots: int = 10
+    on_step: OnStep = nobody_looks_on
+    _runs: dict[Run, asyncio.Task[None]] = field(default_factory=dict, init=False)
+    _stopping: bool = field(default=False, init=False)
+
+    async def work(self, stop: asyncio.Event) -> None:
+        """Works until *stop* is set; then finishes or gives back what is in hand."""
+        chores = [
+            asyncio.create_task(self._every(POLL_SECONDS, self.claim)),
+            asyncio.create_task(self._every(self.lease_seconds / 3, self._heartbeat)),
+            asyncio.create_task(self._every(SWEEP_SECONDS, self.sweep)),
+            asyncio.create_task(self._every(SEAL_SECONDS, self.seal)),
+        ]
+        await stop.wait()
+        self._stopping = True
+        chores[0].cancel()
+        await self._drain()
+        for chore in chores:
+            chore.cancel()
+        await asyncio.gather(*chores, return_exceptions=True)
+
+    async def until_idle(self) -> None:
+        """Works until no task can go on without a person, an answer or a time; for tests and examples."""
+        while True:
+            await self.sweep()
+            claimed = await self.claim()
+            if not claimed and not self._runs:
+                return
+            await asyncio.gather(*self._runs.values())
+
+    async def claim(self) -> int:
+        """Free slots are filled with claimed tasks, each running now; how many were claimed."""
+        free = self.slots - len(self._runs)
+        if free <= 0 or self._stopping:
+            return 0
+        runs = await self.desk.store.queue.claim(self.worker_id, free, self.lease_seconds)
+        for run in runs:
+            self._runs[run] = asyncio.create_task(self._run(run))
+        return len(runs)
+
+    async def _run(self, run: Run) -> None:
+        try:
+            await self._task_run(run).go()
+        except Exception:
+            # the top of the worker: one broken task harms itself alone; its lease runs out, and
+            # after five such losses it is failed
+            log.exception("a run of %s broke off", run.task_id)
+        finally:
+            self._runs.pop(run, None)
+
+    def _task_run(self, run: Run) -> TaskRun:
+        return TaskRun(
+            desk=self.desk,
+            clock=self.clock,
+            run=run,
+            default_model=self.default_model,
+            on_step=self.on_step,
+            leaving=lambda: self._stopping,
+        )
+
+    async def _heartbeat(self) -> None:
+        """Leases are renewed; a run that lost its own stops."""
+        before = dict(self._runs)  # what is claimed while the statement runs is not looked for in its answer
+        held = set(await self.desk.store.queue.heartbeat(self.worker_id, self.lease_seconds))
+        for run, running in before.items():
+            if run.ref not in held:
+                running.cancel()
+
+    async def sweep(self) -> None:
+        """Lost, due and unblocked tasks are queued again, the inbox applied, what is due expired."""
+        await self.desk.store.queue.recover(100)
+        await Intake(desk=self.desk).sweep()
+        for ref in await self.desk.store.parks.due(Due.EXPIRE, 100):
+            try:
+                task = (await self.desk.store.ledger.story(ref)).task
+            except TaskNotFound:
+                continue
+            await self.desk.store.tasks.change(ref, expire(self.desk.agent(task.agent)))
+
+    async def seal(self) -> None:
+        """New audit entries are in their organization's chain, if this worker is the one who seals."""
+        leases, ledger = self.desk.store.leases, self.desk.store.ledger
+        if await leases.take("seal", self.worker_id, SEAL_LEASE_SECONDS) is None:
+            return
+        for org in await ledger.organizations():
+            await ledger.seal(org, 1000)
+
+    async def _drain(self) -> None:
+        """Steps in hand get some seconds; what is left is cancelled and its task given back."""
+        running = dict(self._runs)
+        if not running:
+            return
+        _, late = await asyncio.wait(running.values(), timeout=DRAIN_SECONDS)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+        for run, task in running.items():
+            if task in late:
+                await self.desk.store.tasks.change(run.ref, give_back(run))
+
+    async def _every(self, seconds: float, chore: Callable[[], Awaitable[object]]) -> None:
+        while True:
+            try:
+                await chore()
+            except Exception:
+                # the top of the worker: the database may be away for a while
+                log.exception("%s failed; tried again", chore.__name__)
+            await self.clock.sleep(seconds)

@@ -1,0 +1,1 @@
+"""The suite, and repository checks that are not tests (``tests.rules``, ``tests.dependencies``)."""
