@@ -23,6 +23,7 @@ MAX_BYTES = 64 * 1024
 MAX_DEPTH = 8
 """Nesting of collections; nothing we read is deeper than three."""
 MAX_DIGITS = 15
+LONGEST_KEY = 64
 
 FENCE = "---"
 
@@ -199,7 +200,9 @@ class _Reader:
             mend = "write when" if node.value.lower() == "on" else "use another word"
             raise _Refused(f"YAML reads {node.value} as {_truth(node.value)}; {mend}", line)
         if node.tag != "tag:yaml.org,2002:str":
-            raise _Refused(f"a key must be a word, and YAML reads {node.value!r} as something else", line)
+            raise _Refused(f"a key must be a word, and YAML reads {_cut(node.value)} as something else", line)
+        if len(node.value) > LONGEST_KEY:
+            raise _Refused(f"a key of more than {LONGEST_KEY} characters: was a line break meant?", line)
         return str(node.value)
 
     def _entry(self, node: yaml.Node, key_line: int | None = None) -> Entry:
@@ -225,7 +228,11 @@ def _scalar(node: yaml.ScalarNode) -> str | bool | int | float | None:
         case "int" | "float" as kind:
             return _number(text, kind, node.start_mark.line)
         case other:
-            raise _Refused(f"YAML reads {text} as a {other}: put it in quotes", node.start_mark.line)
+            raise _Refused(f"YAML reads {_cut(text)} as a {other}: put it in quotes", node.start_mark.line)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 20 else f"{text[:20]}…"
 
 
 def _truth(text: str) -> str:
@@ -239,13 +246,13 @@ _CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{1,2})", re.ASCII)
 
 def _number(text: str, kind: str, line: int) -> int | float:
     if ":" in text:
-        raise _Refused(f"YAML reads {text} as a number, counting in sixties: {_quoted(text)}", line)
+        raise _Refused(f"YAML reads {_cut(text)} as a number, counting in sixties: {_quoted(text)}", line)
     if (word := text.lower().lstrip("+-")) in (".nan", ".inf"):
         return math.nan if word == ".nan" else math.inf
     bare = text.replace("_", "")
     if (_INT if kind == "int" else _FLOAT).fullmatch(text) is None:
         raise _Refused(
-            f"YAML reads {text} in another base: write a decimal number, or put it in quotes", line
+            f"YAML reads {_cut(text)} in another base: write a decimal number, or put it in quotes", line
         )
     if sum(c.isdigit() for c in bare) > MAX_DIGITS:
         raise _Refused(f"a number of more than {MAX_DIGITS} digits: write a smaller one", line)

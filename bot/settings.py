@@ -9,7 +9,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, NamedTuple, Self
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, SecretStr, ValidationError
@@ -70,39 +70,52 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     database_url: Annotated[str, AfterValidator(_database_url)] = Field(
-        "sqlite+aiosqlite:///gatepost.db", description="where everything is kept: a SQLite file, or Postgres"
+        default="sqlite+aiosqlite:///gatepost.db",
+        description="where everything is kept: a SQLite file, or Postgres",
     )
     db_pool_size: int = Field(
-        3, ge=1, le=100, description="database connections a process keeps; small plans allow 20 in all"
+        default=3,
+        ge=1,
+        le=100,
+        description="database connections a process keeps; small plans allow 20 in all",
     )
     audit_key: Annotated[SecretStr, AfterValidator(_key)] | None = Field(
-        None, description="signs audit entries; on SQLite one is made beside the database file"
+        default=None, description="signs audit entries; on SQLite one is made beside the database file"
     )
     host_app: Annotated[str, AfterValidator(_class)] | None = Field(
-        None, description="the app's host class, <module>:<class>; how the bot finds the app's tools"
+        default=None, description="the app's host class, <module>:<class>; how the bot finds the app's tools"
     )
     agents_dir: Path | None = Field(
-        None, description="the folder of agents; without it ./agents, else the packaged ones"
+        default=None, description="the folder of agents; without it ./agents, else the packaged ones"
     )
-    model: str = Field("gpt-4o", description="the model of agents that name none")
-    openai_api_key: SecretStr | None = Field(None, description="the key for the model's service")
+    model: str = Field(default="gpt-4o", description="the model of agents that name none")
+    openai_api_key: SecretStr | None = Field(default=None, description="the key for the model's service")
     openai_base_url: Annotated[str, AfterValidator(_http_url)] | None = Field(
-        None, description="where the model's service is, if not at OpenAI"
+        default=None, description="where the model's service is, if not at OpenAI"
     )
     lease_seconds: float = Field(
-        60, ge=1, le=3600, allow_inf_nan=False, description="how long a silent worker keeps its tasks"
+        default=60.0,
+        ge=1,
+        le=3600,
+        allow_inf_nan=False,
+        description="how long a silent worker keeps its tasks",
     )
 
     @classmethod
     def settings_customise_sources(
-        cls, settings_cls: type[BaseSettings], init_settings: PydanticBaseSettingsSource, **_: Any
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Only what is passed: the library's own reading of environment and files is off."""
         return (init_settings,)
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str]) -> Self:
-        """What *environ* sets; a blank variable counts as not set. Raises ConfigError naming the variables."""
+        """What *environ* sets; a blank variable counts as not set. Raises ConfigError, naming each wrong."""
         given = {
             field: text.strip()
             for field in cls.model_fields
@@ -147,6 +160,8 @@ def _shown(value: object) -> str:
         return "not set"
     if isinstance(value, SecretStr):
         return "set"
+    if isinstance(value, float):
+        return f"{value:g}"
     return _without_password(str(value))
 
 

@@ -6,9 +6,10 @@ would run. The raw value is what is hashed and run.
 """
 
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 
 from core.agents import Agent
 from core.calls import Call, CallState, Outcome
@@ -92,13 +93,17 @@ def card(
     agent: Agent | None,
     pairs: Sequence[tuple[Park, Call | None]],
     roster: Roster,
-    editable: Iterable[str] | None = None,
+    editable: Mapping[str, Collection[str]] = MappingProxyType({}),
 ) -> Card:
-    """The card of these parks, the newest version of each call alone."""
+    """The card of these parks, the newest version of each call alone.
+
+    *editable*: by a tool's name, the arguments a person may change; of a tool not in it, all.
+    """
     name = visible(agent.name if agent else task.agent)
     newest = [(p, c) for p, c in pairs if p.state is not ParkState.SUPERSEDED]
     rows = tuple(
-        _row(task, name, p, c, roster) for p, c in sorted(newest, key=lambda pair: _order(pair[0], pair[1]))
+        _row(task, name, p, c, roster, editable)
+        for p, c in sorted(newest, key=lambda pair: _order(pair[0], pair[1]))
     )
     return Card(
         task_code=task.code, agent=name, goal=visible(_goal(task.goal)), rows=rows, unread=task.unread
@@ -113,7 +118,14 @@ def _goal(goal: Json) -> str:
     return goal if isinstance(goal, str) else dump(goal)
 
 
-def _row(task: Task, name: str, park: Park, call: Call | None, roster: Roster) -> Row:
+def _row(
+    task: Task,
+    name: str,
+    park: Park,
+    call: Call | None,
+    roster: Roster,
+    editable: Mapping[str, Collection[str]],
+) -> Row:
     version = park.version if park.version > 1 else None
     code = CallCode(task_number=task.number, call_number=call.number, version=version) if call else None
     choices = tuple(str(c) for c in park.choices) or _CHOICES.get(park.kind, ())
@@ -124,7 +136,7 @@ def _row(task: Task, name: str, park: Park, call: Call | None, roster: Roster) -
         title=_title(name, park, call),
         risk=call.risk if call else "",
         why=_why(park, call),
-        fields=_fields(call) if call else (),
+        fields=_fields(call, editable.get(call.tool)) if call else (),
         choices=choices if park.open else (),
         status=None if park.open else _status(park, call, roster),
         expires_at=park.expires_at,
@@ -155,19 +167,21 @@ def _why(park: Park, call: Call | None) -> str:
     return words(Ruling(verdict=call.verdict, rule=call.rule))
 
 
-def _fields(call: Call) -> tuple[Field, ...]:
+def _fields(call: Call, editable: Collection[str] | None) -> tuple[Field, ...]:
     before = call.proposed_args if isinstance(call.proposed_args, dict) else {}
     names = (*call.args, *(k for k in before if k not in call.args))
-    return tuple(_field(name, call.args, before) for name in names)
+    return tuple(
+        _field(name, call.args, before, editable=editable is None or name in editable) for name in names
+    )
 
 
-def _field(name: str, args: dict[str, Json], before: dict[str, Json]) -> Field:
+def _field(name: str, args: dict[str, Json], before: dict[str, Json], *, editable: bool) -> Field:
     now = shown_value(args[name]) if name in args else "(not set)"
     if name not in before:
         was = "(not set)" if before else None
     else:
         was = shown_value(before[name])
-    return Field(name=visible(name), value=now, before=None if was == now else was)
+    return Field(name=visible(name), value=now, before=None if was == now else was, editable=editable)
 
 
 def shown_value(value: Json) -> str:

@@ -46,7 +46,7 @@ class ToolFailed(GatepostError):
     """The tool could not do it."""
 
     def __init__(self, message: str, *, sent: bool | None = None) -> None:
-        """*sent* False says that provably nothing went out (C18); None leaves an effect unknown."""
+        """*sent* False: provably nothing went out (C18). True: it may have (C19). None: see tools.run."""
         self.sent = sent
         super().__init__(message)
 

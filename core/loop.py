@@ -320,11 +320,14 @@ class TaskRun:
         return Spend(hour=_hour(self.clock.now()), reserved=self.agent.limits.reply_tokens)
 
     def _spent(self, reply: ModelReply) -> tuple[Spend, ...]:
-        """The reservation becomes what was used, in the hour it was reserved in."""
+        """The reservation becomes what was used, in the hour it was reserved in.
+
+        A service that doesn't say what was used is taken to have used what was reserved.
+        """
         if self._reserved is None:
             return ()
         held, self._reserved = self._reserved, None
-        return (Spend(hour=held.hour, reserved=-held.reserved, used=reply.usage.total),)
+        return (Spend(hour=held.hour, reserved=-held.reserved, used=reply.usage.total or held.reserved),)
 
     def _keep(self, answer: tuple[RunState, Spend | None] | Fenced) -> Answer:
         if isinstance(answer, Fenced):

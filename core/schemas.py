@@ -10,6 +10,7 @@ takes, until patterns are RE2.
 import ipaddress
 import re
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from datetime import date, datetime, time
 from decimal import Decimal
 from fractions import Fraction
@@ -37,6 +38,9 @@ MAX_PROBLEMS = 20
 
 MAX_PATTERN_TEXT = 10_000
 """Characters a `pattern` is tried on: the time of an ordinary one may grow with their square."""
+
+MAX_REFERENCES = 20_000
+"""Followed for one value. A schema that leads back to itself in two ways doubles its work with each level."""
 
 MAX_SHOWN = 200
 """Characters of one value in a sentence."""
@@ -182,14 +186,15 @@ def problems(schema: Json, value: Json) -> dict[str, str]:
     except ValueError as error:  # NotJson; or Python's own, for a whole number past any use
         return {"": shown(str(error))}
     found: dict[str, str] = {}
+    _followed.set([0])
     try:
         for wrong in _validator(canonical.dump(schema)).iter_errors(value):
             for field, words in _reports(wrong):
                 found.setdefault(field, words)
                 if len(found) == MAX_PROBLEMS:
                     return found
-    except RecursionError:
-        return {"": "is nested too deep to be checked"}
+    except (RecursionError, _Endless):
+        return {"": "is too deep or too wide to be checked"}
     return found
 
 
@@ -225,6 +230,21 @@ def _is_integer(checker: object, value: object) -> bool:
     return isinstance(value, int) or Decimal(value) == Decimal(value).to_integral_value()  # type: ignore[arg-type]
 
 
+class _Endless(Exception):
+    """More references than `MAX_REFERENCES`."""
+
+
+_followed: ContextVar[list[int]] = ContextVar("_followed")
+
+
+def _reference(validator: Validator, ref: str, value: Json, schema: Json) -> Iterator[ValidationError]:
+    count = _followed.get([0])  # the default: while a schema itself is checked
+    count[0] += 1
+    if count[0] > MAX_REFERENCES:
+        raise _Endless
+    yield from Draft202012Validator.VALIDATORS["$ref"](validator, ref, value, schema)
+
+
 def _multiple_of(_: Validator, divisor: Json, value: Json, __: Json) -> Iterator[ValidationError]:
     """By fractions: Decimal's own remainder gives up on far-apart exponents."""
     if _is_number(None, value) and Fraction(value) % Fraction(divisor) != 0:
@@ -254,7 +274,12 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 _TYPES = Draft202012Validator.TYPE_CHECKER.redefine_many({"number": _is_number, "integer": _is_integer})
 _Strict: type[Validator] = extend(  # type: ignore[no-untyped-call]
     Draft202012Validator,
-    validators={"multipleOf": _multiple_of, "uniqueItems": _unique, "pattern": _pattern},
+    validators={
+        "$ref": _reference,
+        "multipleOf": _multiple_of,
+        "uniqueItems": _unique,
+        "pattern": _pattern,
+    },
     type_checker=_TYPES,
 )
 
@@ -399,6 +424,8 @@ def _alternatives(error: ValidationError, place: Place) -> Iterator[tuple[str, s
 def _sentence(keyword: str, limit: Json, value: Json) -> str:
     if keyword == "type":
         return _type([limit] if isinstance(limit, str) else limit, value)
+    if keyword == "pattern" and len(value) > MAX_PATTERN_TEXT:
+        return f"must have at most {MAX_PATTERN_TEXT:,} characters"
     if keyword in _LIMITS:
         return _LIMITS[keyword].format(_text(limit))
     if keyword in _SIZES:
@@ -409,8 +436,6 @@ def _sentence(keyword: str, limit: Json, value: Json) -> str:
     match keyword:
         case "enum":
             return f"must be one of: {shown(', '.join(map(_text, limit)))}"
-        case "pattern" if len(value) > MAX_PATTERN_TEXT:
-            return f"must have at most {MAX_PATTERN_TEXT} characters"
         case "format":
             return f"must be {_FORMATS[limit][0]}"
         case "uniqueItems":

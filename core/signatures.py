@@ -16,7 +16,7 @@ from core.errors import ToolError
 from core.tasks import Json
 
 _NONE = type(None)
-_SIMPLE: dict[object, str] = {
+_SIMPLE: dict[type, str] = {
     str: "string",
     bool: "boolean",
     int: "integer",
@@ -118,7 +118,7 @@ def _schema(annotation: Any) -> dict[str, Json] | None:
     """None for what is not in the table."""
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is None:
-        name = _SIMPLE.get(annotation) if _hashable(annotation) else None
+        name = _SIMPLE.get(annotation) if isinstance(annotation, type) else None
         return None if name is None else {"type": name}
     if origin is typing.Annotated:
         return _described(inner[0], inner[1:])
@@ -131,11 +131,6 @@ def _schema(annotation: Any) -> dict[str, Json] | None:
     if origin is dict and inner[0] is str and (values := _schema(inner[1])) is not None:
         return {"type": "object", "additionalProperties": values}
     return None
-
-
-def _hashable(annotation: Any) -> bool:
-    # None here is a parameter without annotation; the annotation None arrives as NoneType.
-    return annotation is not None and getattr(annotation, "__hash__", None) is not None
 
 
 def _described(annotation: Any, metadata: tuple[Any, ...]) -> dict[str, Json] | None:

@@ -298,9 +298,10 @@ class _NotYet:
     """No value has come back."""
 
 
-_MISTAKES = frozenset(
-    {ValueError, TypeError, KeyError, IndexError, LookupError, AttributeError, NotImplementedError}
-)
+_MISTAKES = frozenset({ValueError})
+"""What a handler raises of arguments it won't take; other mistakes may come after something went out."""
+_CAUSES = frozenset({ValueError, TypeError, KeyError, IndexError, LookupError, AttributeError})
+"""What such an error may have been raised from: ``except KeyError: raise ValueError("no such order")``."""
 _BY_NAME = frozenset({"socket.gaierror"})  # by name, since core imports no socket
 
 
@@ -376,7 +377,7 @@ def certain(error: BaseException) -> bool:
         seen.add(id(one))
         if _said_by_author(one):
             continue
-        if not _is_certain_alone(one):
+        if not _is_certain_alone(one) and (one is error or type(one) not in _CAUSES):
             return False
         todo += (one.__cause__, one.__context__)
     return True
@@ -430,7 +431,8 @@ def _error_words(tool: Tool, error: BaseException) -> str:
 
 def _log(tool: Tool, error: BaseException) -> None:
     # Its message may hold what the handler was given: only somebody who debugs sees that.
-    logger.warning("tool %s raised %s", tool.name, type(error).__name__)
+    level = logging.INFO if isinstance(error, (ToolFailed, NeedsConnect)) else logging.WARNING
+    logger.log(level, "tool %s raised %s", tool.name, type(error).__name__)
     logger.debug("tool %s", tool.name, exc_info=error)
 
 
@@ -527,6 +529,7 @@ def _handler(function: Callable[..., object], taken: tuple[Parameter, ...]) -> H
     async def handler(args: Mapping[str, Json], context: ToolContext) -> object:
         own = {p.name: context for p in taken if p.annotation is ToolContext}
         keywords = bound(taken, {**args, **context.server_owned(), **own})
+        _fit(function, keywords)
         if is_coroutine:
             said = function(**keywords)
         else:
@@ -536,6 +539,14 @@ def _handler(function: Callable[..., object], taken: tuple[Parameter, ...]) -> H
         return await said if inspect.isawaitable(said) else said
 
     return handler
+
+
+def _fit(function: Callable[..., object], keywords: Mapping[str, Any]) -> None:
+    """Raises ToolFailed where *function* can't be called so: then nothing of it has run."""
+    try:
+        inspect.signature(function).bind(**keywords)
+    except TypeError as wrong:
+        raise ToolFailed(f"TypeError: {wrong}", sent=False) from wrong
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,8 +163,8 @@ class Lost:
 class Need:
     """What a move reads beside the task's usual rows (those are in every Work)."""
 
-    call: CallId | None = None  # this call, whatever its round or state
-    token: Token | None = None  # this park and its call, whatever their state
+    call: CallId | None = None  # this call and its parks, whatever their round or state
+    token: Token | None = None  # this park, its call and that call's other parks, whatever their state
     event_id: str | None = None  # the park this click decided already, if it did
     effect_key: str | None = None  # this task's calls that hold the key
     unread: bool = False  # the task's unread inbox rows

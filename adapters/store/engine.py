@@ -77,22 +77,11 @@ class Database:
         that another one was in the way. Cancelled before its COMMIT it is rolled back; cancelled
         during it, the COMMIT's end is awaited first. Database errors become StoreError.
         """
-        for attempt in range(ATTEMPTS):
-            try:
-                return await self._write_once(body)
-            except SQLAlchemyError as error:
-                if not in_the_way(error) or attempt == ATTEMPTS - 1:
-                    raise wrapped(error) from error
-            await asyncio.sleep(BACKOFF_SECONDS * 2**attempt * (0.5 + random.random()))
-        raise AssertionError("the last attempt returns or raises")
+        return await self._unbroken(lambda caller: self._write(body, caller))
 
     async def read(self, body: Callable[[AsyncConnection], Awaitable[T]]) -> T:
         """What *body* answered, all of it read from one snapshot. Database errors become StoreError."""
-        try:
-            async with connected(self._reader) as conn:
-                return await body(conn)
-        except SQLAlchemyError as error:
-            raise wrapped(error) from error
+        return await self._unbroken(lambda _: self._read(body))
 
     async def now(self, conn: AsyncConnection) -> datetime:
         """The database's time at this statement, not at its transaction's start."""
@@ -114,20 +103,53 @@ class Database:
         """No connection is open."""
         await to_the_end(self.engine.dispose())
 
-    async def _write_once(self, body: Callable[[AsyncConnection], Awaitable[T | Undo[T]]]) -> T:
-        async with self._transaction() as conn:
+    async def _unbroken(self, work: "Callable[[Caller], Coroutine[Any, Any, T]]") -> T:
+        """*work*, not broken off in the middle of a statement where the driver can't do that.
+
+        SQLite's runs statements in a thread: a cancelled one goes on, and its connection keeps the
+        file locked for as long as anything (a traceback, say) refers to its cursor. So there the
+        work is a task of its own, which is told that its caller is gone, and awaited.
+        """
+        caller = Caller()
+        if self.is_postgres:
+            return await work(caller)
+        return await to_the_end(work(caller), caller)
+
+    async def _write(self, body: Callable[[AsyncConnection], Awaitable[T | Undo[T]]], caller: "Caller") -> T:
+        return await retried(lambda: self._write_once(body, caller))
+
+    async def _write_once(
+        self, body: Callable[[AsyncConnection], Awaitable[T | Undo[T]]], caller: "Caller"
+    ) -> T:
+        turn: AbstractAsyncContextManager[Any] = self._turn or nullcontext()
+        async with turn, connected(self._writer) as conn:
+            caller.must_be_there()
             answer = await body(conn)
+            caller.must_be_there()
             if isinstance(answer, Undo):
                 await conn.rollback()
                 return answer.answer
+            await to_the_end(conn.commit())
             return answer
 
-    @asynccontextmanager
-    async def _transaction(self) -> AsyncIterator[AsyncConnection]:
-        turn: AbstractAsyncContextManager[Any] = self._turn or nullcontext()
-        async with turn, connected(self._writer) as conn:
-            yield conn
-            await to_the_end(conn.commit())
+    async def _read(self, body: Callable[[AsyncConnection], Awaitable[T]]) -> T:
+        try:
+            async with connected(self._reader) as conn:
+                return await body(conn)
+        except SQLAlchemyError as error:
+            raise wrapped(error) from error
+
+
+class Caller:
+    """Who waits for a piece of work that is not broken off when they are cancelled."""
+
+    def __init__(self) -> None:
+        self.gone = False
+
+    def must_be_there(self) -> None:
+        """Raises CancelledError, which rolls back, if nobody waits any more."""
+        if self.gone:
+            raise asyncio.CancelledError
 
 
 @asynccontextmanager
@@ -143,8 +165,8 @@ async def connected(engine: AsyncEngine) -> AsyncIterator[AsyncConnection]:
         await to_the_end(conn.close())
 
 
-async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """*work* has ended, even where the caller was cancelled meanwhile; only then is that raised."""
+async def to_the_end(work: Coroutine[Any, Any, T], caller: Caller | None = None) -> T:
+    """*work* has ended, even where its caller was cancelled meanwhile; only then is that raised."""
     task = asyncio.ensure_future(work)
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
@@ -152,9 +174,23 @@ async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
             await asyncio.wait([task])
         except asyncio.CancelledError as error:
             cancelled = error
-    if cancelled is not None:
-        raise cancelled from task.exception()
-    task.result()
+            if caller is not None:
+                caller.gone = True
+    if cancelled is None:
+        return task.result()
+    raise cancelled from (None if task.cancelled() else task.exception())
+
+
+async def retried(work: Callable[[], Awaitable[T]]) -> T:
+    """What *work* answered, once no other transaction was in its way. Raises StoreError."""
+    for attempt in range(ATTEMPTS):
+        try:
+            return await work()
+        except SQLAlchemyError as error:
+            if not in_the_way(error) or attempt == ATTEMPTS - 1:
+                raise wrapped(error) from error
+        await asyncio.sleep(BACKOFF_SECONDS * 2**attempt * (0.5 + random.random()))
+    raise AssertionError("the last attempt returns or raises")
 
 
 def in_the_way(error: SQLAlchemyError) -> bool:

@@ -7,7 +7,7 @@ else writes the rows of a locked task.
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, and_, func, or_, select
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store.engine import Database
@@ -24,7 +24,7 @@ from adapters.store.rows import (
 from adapters.store.tables import calls, inbox, messages, organizations, parks, people, switches, tasks, usage
 from core.calls import Call, CallState, Outcome
 from core.errors import StoreError
-from core.ids import CallId, TaskRef
+from core.ids import CallId, TaskRef, Token
 from core.parks import Park, ParkState
 from core.people import Organization, Roster, Switch
 from core.tasks import Message, MessageKind, Task
@@ -57,7 +57,7 @@ async def load_work(db: Database, conn: AsyncConnection, task: Task, need: Need)
         last=await _last(conn, task),
         unread=await _unread(conn, task) if need.unread else (),
         roster=await _roster(conn, around.organization) if need.roster else None,
-        daily_tokens=await _daily_tokens(db, conn, task, around.at) if need.usage else 0,
+        daily_tokens=await _daily_tokens(db, conn, task, around.at) if need.usage else None,
         holders=await _holders(conn, task, need.effect_key) if need.effect_key is not None else (),
         repeated=await _repeated(conn, task, need.event_id) if need.event_id is not None else None,
     )
@@ -97,13 +97,17 @@ async def _calls(conn: AsyncConnection, task: Task, need: Need) -> tuple[Call, .
     if need.call is not None:
         wanted.append(calls.c.id == need.call)
     if need.token is not None:
-        parked = select(parks.c.call_id).where(
-            _of_task(parks.c.org, parks.c.task_id, task), parks.c.token == need.token
-        )
-        wanted.append(calls.c.id.in_(parked))
+        wanted.append(calls.c.id.in_(_call_behind(task, need.token)))
     query = select(calls).where(_of_task(calls.c.org, calls.c.task_id, task), or_(*wanted))
     found = [call_of(row) for row in (await conn.execute(query)).mappings()]
     return tuple(sorted(found, key=lambda call: _place(call, task)))
+
+
+def _call_behind(task: Task, token: Token) -> Select[tuple[CallId]]:
+    """The call whose park, of whatever version, has this token."""
+    return select(parks.c.call_id).where(
+        _of_task(parks.c.org, parks.c.task_id, task), parks.c.token == token, parks.c.call_id.is_not(None)
+    )
 
 
 def _place(call: Call, task: Task) -> tuple[int, int]:
@@ -123,6 +127,7 @@ async def _parks(conn: AsyncConnection, task: Task, found: tuple[Call, ...], nee
         wanted.append(and_(parks.c.state == ParkState.DECIDED.value, parks.c.call_id.in_(sorted(decided))))
     if need.token is not None:
         wanted.append(parks.c.token == need.token)
+        wanted.append(parks.c.call_id.in_(_call_behind(task, need.token)))
     if need.call is not None:
         wanted.append(parks.c.call_id == need.call)
     query = (
@@ -133,7 +138,9 @@ async def _parks(conn: AsyncConnection, task: Task, found: tuple[Call, ...], nee
     rows = [park_of(row) for row in (await conn.execute(query)).mappings()]
     opened = [p for p in rows if p.open]
     latest = _latest_decided(rows, decided)
-    named = [p for p in rows if p.token == need.token or (need.call is not None and p.call_id == need.call)]
+    shown = next((p.call_id for p in rows if p.token == need.token and need.token is not None), None)
+    of_call = {need.call, shown} - {None}
+    named = [p for p in rows if (p.token == need.token) or p.call_id in of_call]
     return tuple({p.id: p for p in (*opened, *latest, *named)}.values())
 
 

@@ -17,12 +17,12 @@ from adapters.store.words import said
 from core.ids import OrgId, Run, TaskId, TaskRef, WorkerId
 from core.tasks import Prio
 
+# Scalar, not EXISTS, which the planner may answer by a walk through all organizations, at each claim.
 _BLOCKED = """(
-    EXISTS (SELECT 1 FROM organizations AS o WHERE o.id = head.org AND o.state = 'paused')
-    OR EXISTS (
-        SELECT 1 FROM switches AS s
-        WHERE s.org = head.org AND s.agent = head.agent AND s.paused_at IS NOT NULL
-    )
+    coalesce((SELECT o.state FROM organizations AS o WHERE o.id = head.org), '') = 'paused'
+    OR (
+        SELECT s.paused_at FROM switches AS s WHERE s.org = head.org AND s.agent = head.agent
+    ) IS NOT NULL
 )"""
 
 # Two looks, so that each is one walk along (prio, vrt, id); the second only as far as the first

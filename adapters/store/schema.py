@@ -1,22 +1,25 @@
 """The database's schema against this tree's: brought to it, or asked whether it is there.
 
 Migrations ride in the package, so that a wheel migrates without a file beside it. Safe to run by
-several processes at once, and again.
+several processes at once, and again; within one process one at a time (alembic's context is global).
 """
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, select
-from sqlalchemy.exc import SQLAlchemyError
 
-from adapters.store.engine import connected, make_engine, wrapped, writing_engine
+from adapters.store.engine import connected, make_engine, retried, to_the_end, writing_engine
 from adapters.store.tables import schema_compat
 from adapters.store.url import async_url
 from core.errors import StoreError
+
+T = TypeVar("T")
 
 SCHEMA = 1
 """Raised when code could no longer run on an older schema; see `schema_compat`."""
@@ -28,26 +31,26 @@ async def migrate(url: str) -> None:
     A rollback runs an older tree's migrate against a newer schema: that is left as it is.
     Raises StoreError if that schema is too new, or the database can't be reached or changed.
     """
-    engine = make_engine(async_url(url), pool_size=None)
-    try:
-        async with connected(writing_engine(engine)) as conn:
-            await conn.run_sync(_upgrade)
-    except SQLAlchemyError as error:
-        raise wrapped(error) from error
-    finally:
-        await engine.dispose()
+    await _connected(url, _upgrade)
 
 
 async def is_current(url: str) -> bool:
     """Whether this tree may run on the database as it is; if not, `migrate` is due."""
+    return await _connected(url, _fits)
+
+
+async def _connected(url: str, work: Callable[[Connection], T]) -> T:
+    """What *work* answered on a connection of its own, which is closed."""
     engine = make_engine(async_url(url), pool_size=None)
+
+    async def once() -> T:
+        async with connected(writing_engine(engine)) as conn:
+            return await conn.run_sync(work)
+
     try:
-        async with connected(engine) as conn:
-            return await conn.run_sync(_fits)
-    except SQLAlchemyError as error:
-        raise wrapped(error) from error
+        return await retried(once)
     finally:
-        await engine.dispose()
+        await to_the_end(engine.dispose())
 
 
 def _config(connection: Connection) -> Config:

@@ -151,9 +151,14 @@ def released(task: Task, state: TaskState, **changes: object) -> Task:
 
 
 def woken(work: Work, change: Change, agent: Agent, at: datetime) -> Change:
-    """*change*, its waiting task queued where something can run or be said now (T7)."""
+    """*change*, its waiting task queued where something can run or be said now (T7).
+
+    Also where nothing holds it any longer: what comes next may be a limit's park, which a worker
+    opens (I19).
+    """
     after = work.after(change, at)
-    if after.task.state is not TaskState.WAITING or not runnable(run_state(after, agent, at)):
+    held = any(p.holds for p in after.open_parks)
+    if after.task.state is not TaskState.WAITING or (held and not runnable(run_state(after, agent, at))):
         return change
     return replace(change, task=replace(change.task, state=TaskState.QUEUED, prio=Prio.PERSON))
 

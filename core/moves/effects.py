@@ -171,7 +171,7 @@ def _marked(work: Work, call: Call, key: str, agent: Agent, run: Run, at: dateti
         effect_key=None if call.pure else key,
         attempts=call.attempts + 1,
     )
-    facts = {"hash": call.args_hash, "key": executing.effect_key}
+    facts = {"hash": call.args_hash, "key": executing.effect_key, "args": call.args}  # what takes effect
     change = Change(
         task=work.task,
         calls=(executing,),
@@ -244,7 +244,7 @@ def _parked_anew(
 ) -> tuple[Change, RunState]:
     """What was about to run asks (again): parked as one version more, saying why."""
     parked = replace(call, state=CallState.PARKED)
-    versions = [p.version for p in work.parks_of(call.id)]
+    versions = [p.version for p in work.parks_of(call.id) if p.kind is ParkKind.APPROVAL]
     shown = {} if problem is None else {"problem": problem}
     park = approval_park(parked, slip, at, version=max(versions, default=0) + 1, shown=shown)
     change = Change(

@@ -119,9 +119,21 @@ def decide(click: Click, decision: Decision, agent: Agent, spare: Spare) -> Move
 
 
 def _open_park(work: Work, click: Click) -> Park:
+    """The park that was clicked, still the newest version, and open. Raises what became of it instead."""
     park = work.park(click.token)
     if park is None:
         raise ParkNotFound
+    _raise_ended(work, park)
+    newer = [p for p in _versions(work, park) if p.version > park.version]
+    latest = max(newer, key=lambda p: p.version, default=park)
+    _raise_ended(work, latest)
+    if not park.open or newer or (park.version, park.shown_hash) != (click.version, click.shown_hash):
+        raise OutOfDate(version=latest.version)
+    return park
+
+
+def _raise_ended(work: Work, park: Park) -> None:
+    """Raises AlreadyDecided, ParkExpired or ParkWithdrawn where that is what became of *park*."""
     if park.state is ParkState.DECIDED:
         assert park.decided_at is not None
         by = work.roster.name(park.by_person) if work.roster else "somebody"
@@ -130,16 +142,12 @@ def _open_park(work: Work, click: Click) -> Park:
         raise ParkExpired
     if park.state is ParkState.WITHDRAWN:
         raise ParkWithdrawn
-    newer = [p for p in work.parks_of(park.call_id) if p.version > park.version] if park.call_id else []
-    if park.state is ParkState.SUPERSEDED or newer:
-        settled_by = next((p for p in newer if p.state is ParkState.DECIDED and p.decided_at), None)
-        if settled_by is not None and settled_by.decided_at is not None:
-            by = work.roster.name(settled_by.by_person) if work.roster else "somebody"
-            raise AlreadyDecided(decision=said(settled_by), by=by, at=settled_by.decided_at)
-        raise OutOfDate(version=max((p.version for p in newer), default=park.version))
-    if (park.version, park.shown_hash) != (click.version, click.shown_hash):
-        raise OutOfDate(version=park.version)
-    return park
+
+
+def _versions(work: Work, park: Park) -> list[Park]:
+    """All versions of *park*: what one call waited for in one way."""
+    own = () if park.call_id is None else work.parks_of(park.call_id)
+    return [p for p in own if p.kind is park.kind]
 
 
 _SAID: Final = {

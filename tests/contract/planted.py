@@ -8,14 +8,14 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Executable, Table, insert, select, text
+from sqlalchemy import Executable, Table, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.ids import SystemIds
 from adapters.store import rows, tables
 from adapters.store.columns import Time
 from adapters.store.engine import Database
-from core.audit import AuditEntry
+from core.audit import AuditEntry, mac
 from core.calls import Call
 from core.ids import CallId, OrgId, ParkId, PersonId, PostId, TaskId, Token
 from core.parks import Park
@@ -161,8 +161,8 @@ class Planted:
         await self.insert(tables.posts, {**usual, **fields})
         return post_id
 
-    async def entry(self, org: OrgId, n: int, **fields: Any) -> AuditEntry:
-        """An audit entry with its HMAC, the *n*-th minute's."""
+    async def entry(self, org: OrgId, n: int, *, key: bytes = AUDIT_KEY, **fields: Any) -> AuditEntry:
+        """The *n*-th minute's audit entry, with its HMAC under *key*."""
         usual = AuditEntry(
             org=org,
             id=self.db.ids.new(),
@@ -175,6 +175,22 @@ class Planted:
             call_id=CallId("call-1"),
             entry=f'{{"args_hash":"h{n}"}}',
         )
-        entry = self.db.signed(replace(usual, **fields))
+        entry = replace(usual, **fields)
+        entry = replace(entry, mac=mac(key, entry))
         await self.insert(tables.audit, rows.audit_row(entry))
         return entry
+
+    async def set_entry_time(self, entry: AuditEntry, *, milliseconds: int) -> None:
+        """The entry's time is that much later."""
+        later = entry.at + timedelta(milliseconds=milliseconds)
+        await self.run(update(tables.audit).where(tables.audit.c.id == entry.id).values(at=later))
+
+    async def defenceless(self) -> None:
+        """The database no longer keeps its owner from rewriting the trail."""
+        if self.db.is_postgres:
+            await self.run("ALTER TABLE audit DISABLE TRIGGER USER")
+            return
+        kept = await self.all("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = 'audit'")
+        assert kept
+        for (name,) in kept:
+            await self.run(f"DROP TRIGGER {name}")

@@ -20,18 +20,22 @@ async def queued(planted: Planted, org: OrgId, n: int, **fields: object) -> list
 
 
 @pytest.mark.rule("T2")
+@pytest.mark.parametrize("each", [1, 10])
 async def test_what_a_person_asked_for_is_claimed_first_then_organizations_take_turns(
-    planted: Planted,
+    planted: Planted, each: int
 ) -> None:
     flood, small = await planted.organization("flood"), await planted.organization("small")
-    many = await queued(planted, flood, 5)
+    many = await queued(planted, flood, 3)
+    asked_many = await queued(planted, flood, 3, prio=Prio.PERSON)
     few = await queued(planted, small, 2)
-    asked = await planted.task(flood, prio=Prio.PERSON, vrt=7)
+    asked_few = await queued(planted, small, 1, prio=Prio.PERSON)
 
-    runs = await SqlQueue(planted.db).claim(W1, 10, 60)
+    queue = SqlQueue(planted.db)
+    runs = [run for _ in range(10 // each) for run in await queue.claim(W1, each, 60)]
 
-    turns = [asked, many[0], few[0], many[1], few[1], many[2], many[3], many[4]]
-    assert [run.task_id for run in runs] == [task.id for task in turns]
+    asked = [asked_many[0], asked_few[0], asked_many[1], asked_many[2]]
+    started = [many[0], few[0], many[1], few[1], many[2]]
+    assert [run.task_id for run in runs] == [task.id for task in (*asked, *started)]
 
 
 @pytest.mark.rule("T2")
@@ -58,7 +62,7 @@ async def test_a_task_that_ran_before_keeps_when_it_started(planted: Planted) ->
 @pytest.mark.rule("T2")
 async def test_workers_that_claim_at_once_never_share_a_task(planted: Planted, each: int) -> None:
     org = await planted.organization("a")
-    tasks = await queued(planted, org, 40)
+    tasks = [*await queued(planted, org, 20), *await queued(planted, org, 20, prio=Prio.PERSON)]
     queue = SqlQueue(planted.db)
 
     async def work(worker: WorkerId) -> list[Run]:
@@ -84,12 +88,13 @@ async def test_no_more_than_wanted_is_claimed(planted: Planted) -> None:
 async def test_tasks_of_a_paused_agent_are_held_and_the_claim_goes_on(planted: Planted) -> None:
     org = await planted.organization("a")
     paused = await queued(planted, org, 12, agent="mailer")
-    other = await planted.task(org, agent="inbox", vrt=99)
+    others = [await planted.task(org, agent="inbox", vrt=99 + n) for n in range(3)]
     await planted.pause(org, "mailer")
 
     runs = await SqlQueue(planted.db).claim(W1, 1, 60)
 
-    assert [run.task_id for run in runs] == [other.id]
+    assert [run.task_id for run in runs] == [others[0].id]
+    assert [await planted.task_row(task) for task in others[1:]] == others[1:]
     rows = [await planted.task_row(task) for task in paused]
     assert {(row.state, row.epoch, row.worker, row.started_at) for row in rows} == {
         (TaskState.HELD, 0, None, None)

@@ -169,8 +169,20 @@ REFUSED: dict[str, tuple[list[str], int, str, str]] = {
     "on": (["triggers:", "  - on: schedule"], 4, "YAML reads on as true", "write when"),
     "on at the top": (["on: schedule"], 3, "YAML reads on as true", "write when"),
     "a bool as a key": (["yes: schedule"], 3, "YAML reads yes as true", "use another word"),
-    "a number as a key": (["1: schedule"], 3, "a key must be a word", "'1'"),
+    "a number as a key": (["1: schedule"], 3, "a key must be a word", "YAML reads 1"),
     "a list as a key": (["[a, b]: c"], 3, "", "a key must be a word"),
+    "a key without end": (
+        [f"{'a' * 65}: b"],
+        3,
+        "a key of more than 64 characters",
+        "was a line break meant?",
+    ),
+    "a number without end": (
+        [f"title: {'9:' * 500}9"],
+        3,
+        "YAML reads 9:9:9:9:9:9:9:9:9:9:… as",
+        "in quotes",
+    ),
     "unknown key": (["title: x", "settigns: {}"], 4, "no key settigns", "did you mean settings?"),
     "unknown key like none": (["zzz: 1"], 3, "no key zzz", "write name, title"),
     "duplicate key": (

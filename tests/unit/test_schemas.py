@@ -123,7 +123,7 @@ NUMBER = {"type": "number"}
         ({"maxProperties": 0}, '{"a": 1}', "must have at most 0 fields"),
         ({"pattern": "^[a-z$]+$"}, '"a$b"', None),
         ({"pattern": "^[a-z$]+$"}, '"ab\\n"', "must have the form ^[a-z$]+$"),
-        ({"pattern": "a"}, '"' + "a" * (MAX_PATTERN_TEXT + 1) + '"', "must have at most 10000 characters"),
+        ({"pattern": "a"}, '"' + "a" * (MAX_PATTERN_TEXT + 1) + '"', "must have at most 10,000 characters"),
         ({"not": {"type": "string"}}, '"a"', "is not allowed"),
         ({"contains": {"const": 1}}, "[2]", "does not fit its schema (contains)"),
         ({"propertyNames": {"maxLength": 1}}, '{"ab": 1}', "has a name that must have at most 1 character"),
@@ -213,6 +213,17 @@ def test_a_schema_may_lead_back_to_itself_further_down() -> None:
     assert list(problems(schema, deep).values()) == ["must be an object or a number, not text"] or problems(
         schema, deep
     )
+    assert problems(schema, {"x": {"x": {"x": 1}}}) == {}
+
+
+def test_a_schema_that_doubles_its_work_with_each_level_is_given_up() -> None:
+    branch = {"type": "object", "properties": {"x": {"$ref": "#"}}}
+    schema = of({"anyOf": [branch, {**branch, "required": ["y"]}, NUMBER]})
+    check_schema(schema)
+    deep: Any = "no"
+    for _ in range(60):
+        deep = {"x": deep}
+    assert problems(schema, deep) == {"": "is too deep or too wide to be checked"}
     assert problems(schema, {"x": {"x": {"x": 1}}}) == {}
 
 

@@ -1,0 +1,156 @@
+"""approve, edit, decline, settle: a decision taken in this process, and the line that says what happened."""
+
+from collections.abc import Mapping, Sequence
+
+from rich.text import Text
+
+from adapters.console import text
+from bot.commands.session import SURFACE, Session, call_named, console, session, task_named, words
+from core.cards import shown_value, visible
+from core.decisions import Answering
+from core.errors import BadArguments, ParkNotFound
+from core.ids import call_code
+from core.moves.people import Decided, Decision, said
+from core.parks import Choice, DecisionKind, ParkKind
+from core.ports import ParkView
+from core.tasks import Json
+from core.tools import typed
+
+
+async def approve(code: str, as_: str | None) -> None:
+    """The call waits no more: it is approved as shown."""
+    await _decide(code, Decision(kind=DecisionKind.APPROVE), as_)
+
+
+async def edit(code: str, assignments: Sequence[str], as_: str | None) -> None:
+    """The call is approved with other values. Raises BadArguments by field, the call still waiting."""
+    async with session(as_) as here:
+        view = await here.app.desk.find(here.who, call_named(code))
+        changes = changes_of(here, view, assignments)
+        await _say(here, view, Decision(kind=DecisionKind.EDIT), changes)
+
+
+async def decline(code: str, reason: str | None, as_: str | None, *, stop: bool) -> None:
+    """The call is declined, with the reason for the agent; its task stopped along with it if *stop*."""
+    told = words(reason) if reason else None
+    await _decide(code, Decision(kind=DecisionKind.DECLINE, reason=told, and_stop=stop), as_)
+
+
+async def settle(code: str, choice: Choice, as_: str | None) -> None:
+    """An unknown call or a limit is answered with one of its choices."""
+    async with session(as_) as here:
+        view = await _choosing(here, code)
+        await _say(here, view, Decision(kind=DecisionKind.CHOICE, choice=choice))
+
+
+async def _decide(code: str, decision: Decision, as_: str | None) -> None:
+    async with session(as_) as here:
+        view = await here.app.desk.find(here.who, call_named(code))
+        await _say(here, view, decision)
+
+
+async def _choosing(here: Session, code: str) -> ParkView:
+    """The park of a call's code; of a task's code the limit it waits at. Raises ParkNotFound."""
+    if call_code(code.strip().lower()) is not None:
+        return await here.app.desk.find(here.who, call_named(code))
+    task = await task_named(here, code)
+    story = await here.app.store.ledger.story(task.ref)
+    limits = [p for p in story.parks if p.open and p.kind is ParkKind.LIMIT]
+    if not limits:
+        raise ParkNotFound(f"nothing waits under {task.code}; an unknown call is settled by its own code")
+    return ParkView(park=limits[-1], task=task, call=None)
+
+
+async def _say(
+    here: Session, view: ParkView, decision: Decision, changes: Mapping[str, Json] | None = None
+) -> None:
+    decided = await decide(here, view, decision, changes)
+    console().print(decided_line(here.who.name, view, decided), soft_wrap=True)
+
+
+# ── shared with the chat ─────────────────────────────────────────────────────────────────────
+
+
+async def decide(
+    here: Session, view: ParkView, decision: Decision, changes: Mapping[str, Json] | None = None
+) -> Decided:
+    """*view* is decided by the person at the terminal. Raises what Desk.decide raises."""
+    event_id = f"{here.user}:{here.app.desk.ids.new()}"
+    by = Answering(who=here.who, surface=SURFACE, event_id=event_id)
+    return await here.app.desk.decide(by, view, decision, changes=changes)
+
+
+def changes_of(here: Session, view: ParkView, assignments: Sequence[str]) -> dict[str, Json]:
+    """What ``field=value`` texts mean for the call's tool. Raises BadArguments by field, all at once."""
+    changes: dict[str, Json] = {}
+    wrong: dict[str, str] = {}
+    for assignment in assignments:
+        field, equals, value = assignment.partition("=")
+        if not equals:
+            wrong[visible(field)] = "write it as field=value"
+            continue
+        try:
+            changes[field] = value_of(here, view, field, value)
+        except BadArguments as error:
+            wrong |= error.problems
+    if wrong:
+        raise BadArguments(wrong)
+    return changes
+
+
+def value_of(here: Session, view: ParkView, field: str, value: str) -> Json:
+    """What typing *value* for *field* means; where the tool is gone, its text, for the desk to refuse."""
+    tool = here.app.host.tools.get(view.call.tool) if view.call else None
+    return value if tool is None else typed(tool, field, value)
+
+
+def decided_line(who: str, view: ParkView, decided: Decided) -> Text:
+    """t-1.2 approved with changes by ada: amount 24.00 → 18.50. A worker runs it."""
+    park = decided.park
+    line = Text(f"{name_of(view)} ", style="bold").append(f"{said(park)} by {visible(who)}")
+    details = _details(view, decided)
+    if details:
+        line.append(": ").append_text(text(details))
+    stop = "" if details.endswith((".", "!", "?")) else "."
+    return line.append(f"{stop} {_what_follows(decided)}")
+
+
+def name_of(view: ParkView) -> str:
+    """t-1.2, or t-1 for a park about the task itself."""
+    return view.task.code if view.call is None else f"{view.task.code}.{view.call.number}"
+
+
+def _details(view: ParkView, decided: Decided) -> str:
+    park = decided.park
+    if park.decision is DecisionKind.EDIT and view.call and decided.call:
+        return ", ".join(differences(view.call.args, decided.call.args))
+    return park.reason or ""
+
+
+def differences(before: Mapping[str, Json], after: Mapping[str, Json]) -> list[str]:
+    """amount 24.00 → 18.50, for every field that is another."""
+    names = [*before, *(name for name in after if name not in before)]
+    shown = [
+        (name, *(shown_value(args[name]) if name in args else "(not set)" for args in (before, after)))
+        for name in names
+    ]
+    return [f"{name} {old} → {new}" for name, old, new in shown if old != new]
+
+
+def _what_follows(decided: Decided) -> str:
+    park, task = decided.park, decided.task
+    if task.stop_by is not None:
+        return f"{task.code} is stopped." if task.ended else f"{task.code} stops."
+    return _FOLLOWS.get(park.choice or park.decision, "") or "The agent is told."
+
+
+_FOLLOWS: Mapping[Choice | DecisionKind | None, str] = {
+    DecisionKind.APPROVE: "A worker runs it.",
+    DecisionKind.EDIT: "A worker runs it.",
+    DecisionKind.DECLINE: "It is not run; the agent is told.",
+    Choice.WENT_OUT: "It counts as done.",
+    Choice.DID_NOT: "It counts as not done.",
+    Choice.SEND_AGAIN: "A worker runs it once more.",
+    Choice.MORE_ROUNDS: "The task goes on.",
+    Choice.MORE_TOKENS: "The task goes on.",
+}

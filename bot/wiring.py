@@ -1,0 +1,186 @@
+"""Puts the parts together: settings in, an app with store, host, agents and model out.
+
+The only place that chooses adapters. What takes long to import (the store, a model's library) is imported
+by whoever gets that far, so that ``--help`` and a wrong setting answer at once.
+"""
+
+import importlib
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from socket import gethostname
+
+from adapters.clock import SystemClock
+from adapters.folders import check_against, load_agents
+from adapters.ids import SystemIds
+from adapters.model_openai import OpenAIModel
+from bot.settings import Settings, audit_key
+from core.decisions import Desk
+from core.errors import ConfigError
+from core.host import BaseHost, chief_of
+from core.ids import WorkerId
+from core.loop import OnStep, nobody_looks_on
+from core.ports import Clock, Ids, Model, Store
+from core.worker import Worker
+
+DEFAULT_HOST = "bot.demo.shop:Shop"
+"""Without HOST_APP: the example shop, so that a first try needs nothing."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class App:
+    """One process's parts, open."""
+
+    settings: Settings
+    desk: Desk
+    clock: Clock
+    default_model: Model | None
+
+    @property
+    def store(self) -> Store:
+        return self.desk.store
+
+    @property
+    def host(self) -> BaseHost:
+        return self.desk.host
+
+    def worker(self, on_step: OnStep = nobody_looks_on) -> Worker:
+        """A worker of this process, under a name no other one has."""
+        return Worker(
+            desk=self.desk,
+            clock=self.clock,
+            worker_id=WorkerId(f"{gethostname()}:{os.getpid()}:{self.desk.ids.new()[-6:]}"),
+            default_model=self.default_model,
+            lease_seconds=self.settings.lease_seconds,
+            on_step=on_step,
+        )
+
+
+@asynccontextmanager
+async def opened(settings: Settings) -> AsyncIterator[App]:
+    """The app of *settings*; closed afterwards. Raises ConfigError naming the setting and the mend."""
+    clock, ids = SystemClock(), SystemIds()
+    host = load_host(settings)
+    model = _default_model(settings, clock)
+    try:
+        store = await open_store(settings, ids)
+        try:
+            await host.open()
+            try:
+                load_host_agents(host, settings)
+                desk = Desk(store=store, host=host, ids=ids)
+                yield App(settings=settings, desk=desk, clock=clock, default_model=model)
+            finally:
+                await host.close()
+        finally:
+            await store.close()
+    finally:
+        if model is not None:
+            await model.close()
+
+
+# ── the store ────────────────────────────────────────────────────────────────────────────────
+
+
+async def open_store(settings: Settings, ids: Ids) -> Store:
+    """The store, its schema this version's: SQLite is brought there, Postgres by its release phase."""
+    from adapters import store as sql  # here: it takes a second, and half of the commands don't need it
+
+    check_folder(settings.database_url)
+    key = audit_key(settings)
+    if not await sql.is_current(settings.database_url):
+        if not settings.on_sqlite:
+            raise ConfigError("the database's schema is not this version's: run `python -m bot migrate`")
+        await sql.migrate(settings.database_url)
+    return sql.open_store(settings.database_url, audit_key=key, ids=ids, pool_size=settings.db_pool_size)
+
+
+def check_folder(database_url: str) -> None:
+    """A SQLite file may be made. Raises ConfigError where its folder is missing."""
+    path = sqlite_file(database_url)
+    if path is not None and not path.absolute().parent.is_dir():
+        raise ConfigError(f"DATABASE_URL: there is no folder {path.parent}; make it, or name another file")
+
+
+def sqlite_file(database_url: str) -> Path | None:
+    """The file of a SQLite database; None for Postgres, or where the URL names none."""
+    if not database_url.startswith("sqlite"):
+        return None
+    from sqlalchemy.engine import make_url
+
+    name = make_url(database_url).database
+    return Path(name) if name else None
+
+
+# ── the host and its agents ──────────────────────────────────────────────────────────────────
+
+
+def load_host(settings: Settings) -> BaseHost:
+    """The app's host, made. Raises ConfigError naming HOST_APP."""
+    name = settings.host_app or DEFAULT_HOST
+    module, _, attribute = name.partition(":")
+    try:
+        found = getattr(importlib.import_module(module), attribute, None)
+    except ImportError as error:
+        raise ConfigError(
+            f"HOST_APP: {name} can't be imported ({error}); check its spelling, and that its folder is on "
+            "the Python path"
+        ) from error
+    if found is None:
+        raise ConfigError(f"HOST_APP: {module} has no {attribute}; write <module>:<class>")
+    if not (isinstance(found, type) and issubclass(found, BaseHost)):
+        raise ConfigError(f"HOST_APP: {name} is no host; derive it from BaseHost")
+    try:
+        host = found()
+    except TypeError as error:
+        raise ConfigError(f"HOST_APP: {name} can't be made without arguments ({error})") from error
+    if settings.host_app is None and has_model(settings):
+        host.model = None  # the example's own model is scripted; a real one was asked for
+    return host
+
+
+def load_host_agents(host: BaseHost, settings: Settings) -> None:
+    """*host* has its agents, from its own code or from folders, their tools all known.
+
+    Raises AgentFolderError with the file, or ConfigError.
+    """
+    if not host.agents:
+        host.agents = load_agents(agents_folder(settings))
+    if wrong := check_against(host.agents, host.tools):
+        raise wrong[0]
+    try:
+        chief_of(host)
+    except LookupError as error:
+        raise ConfigError(str(error)) from error
+
+
+def agents_folder(settings: Settings) -> Path:
+    """AGENTS_DIR, else ./agents, else the packaged one. Raises ConfigError where AGENTS_DIR is no folder."""
+    if settings.agents_dir is not None:
+        if not settings.agents_dir.is_dir():
+            raise ConfigError(f"AGENTS_DIR: there is no folder {settings.agents_dir}")
+        return settings.agents_dir
+    here = Path("agents")
+    return here if here.is_dir() else Path(importlib.import_module("core").__path__[0]).with_name("agents")
+
+
+# ── the model ────────────────────────────────────────────────────────────────────────────────
+
+
+def has_model(settings: Settings) -> bool:
+    """Whether the settings name a model's service: by a key, or an address that may need none."""
+    return settings.openai_api_key is not None or settings.openai_base_url is not None
+
+
+def _default_model(settings: Settings, clock: Clock) -> OpenAIModel | None:
+    if not has_model(settings):
+        return None
+    key = settings.openai_api_key
+    return OpenAIModel(
+        settings.model,
+        clock=clock,
+        api_key=None if key is None else key.get_secret_value(),
+        base_url=settings.openai_base_url,
+    )

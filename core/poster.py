@@ -1,0 +1,148 @@
+"""Sends the posts of one surface: what should exist there is rendered from its rows and handed over.
+
+A post is rendered when it is sent, so that what appears is what is so now. A crash at any line leaves it
+due again after a while: a card may then be there twice, and either one answers the same park (K18). How a
+view looks and how a chat is reached is the surface's business.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+from core.calls import Call
+from core.cards import Card, card
+from core.decisions import Desk
+from core.errors import ChatBusy, ChatError, ChatForbidden, ChatGone
+from core.host import BaseHost
+from core.ids import TaskRef
+from core.parks import Park
+from core.people import Roster
+from core.ports import Dead, Later, Post, Sent, Story
+from core.report import Report, build
+from core.work import PostKind
+
+log = logging.getLogger(__name__)
+
+FIRST_DELAY_SECONDS = 2.0
+LONGEST_DELAY_SECONDS = 300.0
+TRIES = 12
+"""After about half an hour of a failing surface the post is dead; a new revision of it is due again."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Notice:
+    """A line of ours to a task's thread."""
+
+    task_code: str
+    text: str
+
+
+View: TypeAlias = Card | Report | Notice
+
+
+class Surface(Protocol):
+    """Shows views. Raises ChatBusy to wait, ChatGone or ChatForbidden for good, else ChatError."""
+
+    async def post(self, view: View, route: str) -> str:
+        """*view* is there, anew; what the surface calls it."""
+        ...
+
+    async def update(self, view: View, route: str, chat_ref: str) -> str:
+        """What *chat_ref* names shows *view* now; what it is called from here on."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Poster:
+    """Delivers the posts of *name* to *surface*."""
+
+    desk: Desk
+    name: str
+    surface: Surface
+
+    async def deliver(self, n: int = 20) -> int:
+        """Up to *n* due posts, one a route, are there or have their next time; how many there were."""
+        posts = await self.desk.store.outbox.take(n, self.name)
+        for post in posts:
+            outcome = await self._send(post)
+            await self.desk.store.outbox.settle(post.id, post.org, post.rev, outcome)
+        return len(posts)
+
+    async def deliver_all(self) -> None:
+        """Nothing is due any more."""
+        while await self.deliver():
+            pass
+
+    async def _send(self, post: Post) -> Sent | Later | Dead:
+        view = await self._view(post)
+        if view is None:
+            return Sent(chat_ref=post.chat_ref or "")
+        try:
+            if post.chat_ref:
+                return Sent(chat_ref=await self.surface.update(view, post.route, post.chat_ref))
+            return Sent(chat_ref=await self.surface.post(view, post.route))
+        except ChatBusy as busy:
+            return Later(seconds=busy.retry_after_seconds, error=str(busy))
+        except (ChatForbidden, ChatGone) as gone:
+            return Dead(error=str(gone))
+        except ChatError as error:
+            log.warning("post %s to %s failed: %s", post.id, self.name, error)
+            return _later(post, str(error))
+
+    async def _view(self, post: Post) -> View | None:
+        """What *post* shows now; None where that is nothing."""
+        story = await self.desk.store.ledger.story(_ref(post))
+        if post.kind in (PostKind.NOTICE, PostKind.PROGRESS):
+            return Notice(task_code=story.task.code, text=post.body["text"])
+        roster = await self.desk.store.people.of(post.org)
+        if post.kind is PostKind.REPORT:
+            return report_of(story, roster, post.episode)
+        if post.kind is PostKind.CARD:
+            return card_of(self.desk, story, roster, post.episode, post.round)
+        return None
+
+
+def report_of(story: Story, roster: Roster, episode: int) -> Report:
+    """The closing report of one *episode* of a task."""
+    calls = [c for c in story.calls if c.episode == episode]
+    return build(story.task, calls, story.parks, roster)
+
+
+def card_of(desk: Desk, story: Story, roster: Roster, episode: int, round_: int | None) -> Card | None:
+    """The card of a round, or of the owner calls (*round_* None); None while it has no park to show."""
+    shown = [(p, c) for p, c in pairs_of(story) if _is_on(p, c, episode, round_)]
+    if not shown:
+        return None
+    return card(story.task, desk.agent(story.task.agent), shown, roster, editable_by(desk.host))
+
+
+def editable_by(host: BaseHost) -> dict[str, frozenset[str]]:
+    """What a person may change of each tool's arguments."""
+    return {name: tool.editable for name, tool in host.tools.items()}
+
+
+def pairs_of(story: Story) -> Sequence[tuple[Park, Call | None]]:
+    """Every park of a task with the call it is about."""
+    calls = {c.id: c for c in story.calls}
+    return [(p, calls.get(p.call_id) if p.call_id else None) for p in story.parks]
+
+
+def _is_on(park: Park, call: Call | None, episode: int, round_: int | None) -> bool:
+    if call is None:  # about the task itself: a limit
+        return (park.shown.get("episode"), park.shown.get("round")) == (episode, round_)
+    if call.round is None or round_ is None:  # an owner call is no part of an episode's rounds
+        return call.round is round_
+    return (call.episode, call.round) == (episode, round_)
+
+
+def _later(post: Post, error: str) -> Later | Dead:
+    if post.attempts >= TRIES:
+        return Dead(error=error)
+    return Later(
+        seconds=min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2 ** (post.attempts - 1)), error=error
+    )
+
+
+def _ref(post: Post) -> TaskRef:
+    return TaskRef(org=post.org, task_id=post.task_id)

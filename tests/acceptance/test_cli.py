@@ -1,0 +1,308 @@
+"""The command line as a person uses it: one process a command, on both databases, errors of one line."""
+
+import re
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer.main
+from typer.core import TyperGroup
+
+from bot.cli import app
+from tests.acceptance.command_line import CommandLine, command_line
+from tests.contract.planted import Planted
+
+GOAL = "refund the mug that arrived broken"
+
+
+@pytest.fixture
+def bot(migrated_url: str, tmp_path: Path) -> CommandLine:
+    """A terminal over a migrated database of each kind in which nothing has happened."""
+    return command_line(migrated_url, tmp_path)
+
+
+@pytest.fixture
+def file_bot(tmp_path: Path) -> CommandLine:
+    """A terminal over a SQLite file that is not there yet."""
+    return command_line(f"sqlite+aiosqlite:///{tmp_path / 'gatepost.db'}", tmp_path)
+
+
+async def parked(bot: CommandLine) -> None:
+    """t-1 waits with its refund of 24.00, t-1.2."""
+    assert (await bot.does("new", GOAL)).out == f"t-1 opened for Sam: {GOAL}\n"
+    worked = await bot.works()
+    assert "Sam wants to refund · spend" in worked.out
+
+
+# ── deciding ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.rule("C8", "I4")
+async def test_an_edit_is_checked_at_its_field_and_what_ran_is_what_was_decided(bot: CommandLine) -> None:
+    """S09."""
+    await parked(bot)
+    for value, words in (
+        ("ten", "amount: must be a number"),
+        ("-3", "amount: must be more than 0"),
+        ("250", "amount: must be at most 100"),
+    ):
+        assert await bot.refuses("edit", "t-1.2", f"amount={value}") == words
+    assert "amount 24.00" in (await bot.does("pending")).words
+    assert bot.refunds == []
+
+    decided = await bot.does("edit", "t-1.2", "amount=12.5")
+    assert decided.out == "t-1.2 approved with changes by ada: amount 24.00 → 12.5. A worker runs it.\n"
+    await bot.works()
+    story = (await bot.does("show", "t-1")).words
+    for words in (
+        "proposed order_id A7, amount 24.00",
+        "decided order_id A7, amount 12.5",
+        "ran order_id A7, amount 12.5",
+        "rule spend asks first in a task you asked for (setting: ask)",
+        "approval approved with changes by ada",
+        "told The owner changed it before it ran: amount 24.00 → 12.5.",
+        "I refunded 12.5 EUR on A7. You changed it from 24.00.",
+    ):
+        assert words in story
+    assert bot.refunds == [("A7", "12.5")]
+
+
+@pytest.mark.rule("C7", "C6")
+async def test_an_approved_call_runs_once_and_a_second_click_is_told_who_came_first(bot: CommandLine) -> None:
+    await parked(bot)
+    assert (await bot.does("approve", "t-1.2")).out == "t-1.2 approved by ada. A worker runs it.\n"
+    again = await bot.refuses("decline", "t-1.2", "too late")
+    assert re.fullmatch(r"already approved by ada, \d\d:\d\d UTC", again)
+    worked = await bot.works()
+    assert "Done refund order_id A7, amount 24.00" in worked.words
+    assert bot.refunds == [("A7", "24.00")]
+    listed = (await bot.does("tasks")).words
+    assert re.search(r"t-1 done lead .+ refund the mug that arrived broken", listed)
+
+
+@pytest.mark.rule("C9")
+async def test_a_declined_call_does_not_run_and_its_reason_reaches_the_agent(bot: CommandLine) -> None:
+    await parked(bot)
+    declined = await bot.does("decline", "t-1.2", "wrong order")
+    assert declined.out == "t-1.2 declined by ada: wrong order. It is not run; the agent is told.\n"
+    worked = (await bot.works()).words
+    assert "Not done refund order_id A7, amount 24.00 · declined: wrong order" in worked
+    assert "You said: wrong order." in worked
+    assert (await bot.does("pending")).out == "Nothing waits.\n"
+    assert bot.refunds == []
+
+
+@pytest.mark.rule("T11")
+async def test_a_stopped_task_runs_nothing_any_more(bot: CommandLine) -> None:
+    await parked(bot)
+    assert (await bot.does("stop", "t-1")).out == "t-1 is stopped.\n"
+    assert (await bot.does("stop", "t-1")).out == "t-1 had ended already: stopped.\n"
+    assert await bot.refuses("approve", "t-1.2") == "It no longer waits: the task went on without it."
+    await bot.works()
+    assert bot.refunds == []
+
+
+async def test_declining_may_stop_the_task_as_well(bot: CommandLine) -> None:
+    await parked(bot)
+    declined = await bot.does("decline", "t-1.2", "leave it", "--stop")
+    assert declined.out == "t-1.2 declined by ada: leave it. t-1 is stopped.\n"
+
+
+@pytest.mark.rule("I14", "I18")
+async def test_nobody_decides_but_people_of_the_database(bot: CommandLine) -> None:
+    await parked(bot)
+    assert await bot.refuses("approve", "t-1.2", "--as", "mallory") == "nobody here is called mallory"
+    stranger = bot.with_env(LOGNAME="mallory")
+    words = "mallory is linked to nobody here; say who you are with --as NAME"
+    assert await stranger.refuses("approve", "t-1.2") == words
+    assert (await stranger.does("approve", "t-1.2", "--as", "ada")).out.startswith("t-1.2 approved by ada.")
+
+
+async def test_what_does_not_wait_can_not_be_decided(bot: CommandLine) -> None:
+    assert await bot.refuses("approve", "t-9.9") == "nothing waits under t-9.9"
+    assert await bot.refuses("edit", "t-9.9", "amount=1") == "nothing waits under t-9.9"
+    assert await bot.refuses("approve", "mug") == "'mug' is no call's code; those are like t-12.3"
+    assert await bot.refuses("show", "t-9") == "there is no task t-9"
+    assert await bot.refuses("settle", "t-9", "stop") == "there is no task t-9"
+
+
+async def test_a_task_at_its_limit_is_given_more_rounds_from_the_command_line(
+    file_bot: CommandLine, tmp_path: Path
+) -> None:
+    folder = tmp_path / "agents" / "lead"
+    folder.mkdir(parents=True)
+    front = "name: Sam\ntools: [read_orders, refund]\nlimits: {rounds: 1, wrap_up: false}\n"
+    (folder / "AGENT.md").write_text(f"---\n{front}---\nYou work.\n", encoding="utf-8")
+    bot = file_bot.with_env(AGENTS_DIR=str(folder.parent))
+    await bot.does("new", GOAL)
+    assert "Sam reached a limit: rounds" in (await bot.works()).out
+    assert "settle t-1 more-rounds" in (await bot.does("pending")).words
+    given = await bot.does("settle", "t-1", "more-rounds")
+    assert given.out == "t-1 given more rounds by ada. The task goes on.\n"
+    assert "Sam wants to refund" in (await bot.works()).out
+    assert await bot.refuses("settle", "t-1", "more-rounds") == (
+        "nothing waits under t-1; an unknown call is settled by its own code"
+    )
+
+
+# ── the audit trail ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.rule("I34")
+async def test_one_changed_byte_of_the_trail_is_named_by_its_number(
+    bot: CommandLine, migrated_url: str
+) -> None:
+    await parked(bot)
+    await bot.does("decline", "t-1.2", "wrong order")
+    await bot.works()
+    whole = await bot.does("audit", "verify")
+    assert re.fullmatch(r"(\d+) entries, sealed up to \1, all whole\n", whole.out)
+
+    wrong_key = bot.with_env(AUDIT_KEY="f" * 32)
+    assert "this AUDIT_KEY is not the one they were signed with" in await wrong_key.refuses("audit", "verify")
+
+    hand = Planted(migrated_url)
+    async with hand.without_audit_triggers():
+        await hand.run("UPDATE audit SET actor = actor || '.' WHERE seq = 7")
+    await hand.close()
+    assert await bot.refuses("audit", "verify") == "entry 7 was edited"
+    assert await bot.refuses("audit", "verify", "--database", migrated_url) == "entry 7 was edited"
+
+
+async def test_verifying_a_file_that_is_not_there_makes_none(file_bot: CommandLine, tmp_path: Path) -> None:
+    path = tmp_path / "gatepost.db"
+    assert await file_bot.refuses("audit", "verify") == f"DATABASE_URL: there is no file {path}"
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_verifying_without_the_key_makes_none(file_bot: CommandLine, tmp_path: Path) -> None:
+    await file_bot.does("tasks")
+    (tmp_path / "gatepost.db.key").unlink()
+    assert "there is no gatepost.db.key beside the database" in await file_bot.refuses("audit", "verify")
+    assert not (tmp_path / "gatepost.db.key").exists()
+
+
+# ── operating ────────────────────────────────────────────────────────────────────────────────
+
+
+async def test_a_database_behind_is_migrated_on_sqlite_and_refused_on_postgres(
+    database_url: str, tmp_path: Path
+) -> None:
+    bot = command_line(database_url, tmp_path)
+    if database_url.startswith("postgresql"):
+        assert "run `python -m bot migrate`" in await bot.refuses("tasks")
+        assert (await bot.does("migrate")).out == "The schema is current now.\n"
+    assert (await bot.does("tasks")).out.startswith("No tasks yet.")
+    assert (await bot.does("migrate")).out == "The schema was current already.\n"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"HOST_APP": "no.such:Shop"}, "HOST_APP: no.such:Shop can't be imported"),
+        ({"HOST_APP": "bot.demo.shop:Nobody"}, "HOST_APP: bot.demo.shop has no Nobody"),
+        ({"HOST_APP": "bot.demo.shop:Books"}, "HOST_APP: bot.demo.shop:Books is no host"),
+        ({"AGENTS_DIR": "/no/such/folder"}, "AGENTS_DIR: there is no folder /no/such/folder"),
+        ({"DATABASE_URL": "sqlite+aiosqlite:////no/such/folder/x.db"}, "DATABASE_URL: there is no folder"),
+        ({"LEASE_SECONDS": "soon"}, "LEASE_SECONDS: "),
+    ],
+)
+async def test_a_wrong_setting_is_refused_by_its_name(
+    file_bot: CommandLine, changes: dict[str, str], words: str
+) -> None:
+    assert (await file_bot.with_env(**changes).refuses("tasks")).startswith(words)
+
+
+async def test_what_is_typed_wrongly_is_one_line_and_status_2(file_bot: CommandLine) -> None:
+    assert await file_bot.refuses("approve", status=2) == (
+        "Missing argument 'CALL'. See: python -m bot approve --help"
+    )
+    assert (await file_bot.refuses("frobnicate", status=2)).startswith("No such command 'frobnicate'")
+    assert (await file_bot.refuses("settle", "t-1.2", "perhaps", status=2)).startswith("Invalid value")
+    assert await file_bot.refuses("new", "  ") == (
+        'a task needs a goal: new "refund the mug that arrived broken"'
+    )
+    assert await file_bot.refuses("new", GOAL, "--agent", "bob") == "there is no agent bob; there are lead"
+
+
+async def test_settings_are_listed_without_a_secret(file_bot: CommandLine) -> None:
+    secret = "sk-very-secret-and-long"
+    listed = await file_bot.with_env(OPENAI_API_KEY=secret).does("settings")
+    assert "OPENAI_API_KEY" in listed.out and secret not in listed.out
+    assert re.search(r"LEASE_SECONDS .+ environment +2", listed.out)
+
+
+async def test_agents_are_listed_and_what_is_wrong_is_named_with_its_place(
+    file_bot: CommandLine, tmp_path: Path
+) -> None:
+    assert "Sam (chief)" in (await file_bot.does("agents", "check")).out
+    folder = tmp_path / "agents" / "lead"
+    folder.mkdir(parents=True)
+    (folder / "AGENT.md").write_text("---\nname: Sam\ntools: [refnd]\n---\nYou work.\n", encoding="utf-8")
+    said = await file_bot.with_env(AGENTS_DIR=str(folder.parent)).run("agents", "check")
+    assert said.status == 1
+    assert said.err.startswith("error: lead/AGENT.md: there is no tool refnd")
+
+
+async def test_a_worker_told_to_leave_leaves_well(file_bot: CommandLine) -> None:
+    worker = await file_bot.start("worker")
+    assert worker.stderr is not None
+    assert b"works" in await worker.stderr.readline()
+    worker.send_signal(signal.SIGTERM)
+    out, err = await worker.communicate()
+    assert (worker.returncode, out) == (0, b"")
+    assert b"leaves" in err and b"Traceback" not in err
+
+
+# ── help ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def commands(group: TyperGroup, name: str = "") -> Iterator[tuple[str, str, str]]:
+    """Each command's whole name, help and epilog."""
+    for key, command in group.commands.items():
+        if isinstance(command, TyperGroup):
+            yield from commands(command, f"{name}{key} ")
+        else:
+            yield f"{name}{key}", command.help or "", command.epilog or ""
+
+
+def test_every_command_says_what_it_does_in_a_line_and_shows_an_example() -> None:
+    group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
+    found = list(commands(group))
+    assert len(found) >= 16
+    for name, help_, epilog in found:
+        assert help_ and "\n" not in help_.strip() and len(help_) <= 100, name
+        assert re.match(rf"Examples?: python -m bot {name}\b", epilog), name
+
+
+async def test_the_bare_command_prints_help(file_bot: CommandLine) -> None:
+    bare = await file_bot.does()
+    assert "Usage: python -m bot" in bare.out
+    assert all(name in bare.out for name in ("approve", "demo", "worker", "audit"))
+
+
+# ── chat ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.rule("C8", "I15")
+async def test_a_conversation_through_a_pipe_edits_by_a_key_and_tells_what_came(
+    file_bot: CommandLine,
+) -> None:
+    typed = f"{GOAL}\napprove it please\ne\nten\n18.50\n"
+    said = (await file_bot.does("chat", typed=typed)).words
+    assert "t-1.2> approve it please [a]pprove [e]dit [d]ecline [l]ater" in said  # prose decides nothing
+    assert "amount [24.00]: ten amount: must be a number amount [24.00]: 18.50" in said
+    assert "t-1.2 approved with changes by ada: amount 24.00 → 18.50." in said
+    assert "Done refund order_id A7, amount 18.50" in said
+    assert file_bot.refunds == [("A7", "18.50")]
+
+
+async def test_what_a_conversation_leaves_parked_waits_in_the_database(file_bot: CommandLine) -> None:
+    await file_bot.does("chat", typed=f"{GOAL}\nl\n/quit\n")
+    assert "Sam wants to refund" in (await file_bot.does("pending")).out
+    said = (await file_bot.does("chat", typed="/pending\nd\nnot now\n")).words
+    assert "1 call waits from before" in said
+    assert "t-1.2 declined by ada: not now." in said
+    assert file_bot.refunds == []
