@@ -44,7 +44,7 @@ class CommandLine:
 
     async def start(self, *arguments: str) -> Process:
         """The command is running."""
-        command = (sys.executable, "-X", "dev", "-m", "bot", *arguments)
+        command = (sys.executable, "-m", "bot", *arguments)
         return await asyncio.create_subprocess_exec(
             *command, cwd=ROOT, env=self.env, stdin=PIPE, stdout=PIPE, stderr=PIPE
         )

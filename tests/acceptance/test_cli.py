@@ -1,5 +1,6 @@
 """The command line as a person uses it: one process a command, on both databases, errors of one line."""
 
+import os
 import re
 import signal
 from collections.abc import Iterator
@@ -163,8 +164,8 @@ async def test_one_changed_byte_of_the_trail_is_named_by_its_number(
     assert "this AUDIT_KEY is not the one they were signed with" in await wrong_key.refuses("audit", "verify")
 
     hand = Planted(migrated_url)
-    async with hand.without_audit_triggers():
-        await hand.run("UPDATE audit SET actor = actor || '.' WHERE seq = 7")
+    await hand.defenceless()
+    await hand.run("UPDATE audit SET actor = actor || '.' WHERE seq = 7")
     await hand.close()
     assert await bot.refuses("audit", "verify") == "entry 7 was edited"
     assert await bot.refuses("audit", "verify", "--database", migrated_url) == "entry 7 was edited"
@@ -173,7 +174,7 @@ async def test_one_changed_byte_of_the_trail_is_named_by_its_number(
 async def test_verifying_a_file_that_is_not_there_makes_none(file_bot: CommandLine, tmp_path: Path) -> None:
     path = tmp_path / "gatepost.db"
     assert await file_bot.refuses("audit", "verify") == f"DATABASE_URL: there is no file {path}"
-    assert list(tmp_path.iterdir()) == []
+    assert os.listdir(tmp_path) == []
 
 
 async def test_verifying_without_the_key_makes_none(file_bot: CommandLine, tmp_path: Path) -> None:
@@ -287,7 +288,7 @@ async def test_the_bare_command_prints_help(file_bot: CommandLine) -> None:
 
 
 @pytest.mark.rule("C8", "I15")
-async def test_a_conversation_through_a_pipe_edits_by_a_key_and_tells_what_came(
+async def test_a_conversation_through_a_pipe_edits_by_a_key_and_reports(
     file_bot: CommandLine,
 ) -> None:
     typed = f"{GOAL}\napprove it please\ne\nten\n18.50\n"

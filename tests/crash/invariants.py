@@ -216,7 +216,7 @@ def _entries(story: Story) -> Iterator[str]:
     for call in story.calls:
         marked = call.marked_at is not None
         if marks[call.id] - again[call.id] != marked:
-            yield f"I34: call {call.number} was marked {marks[call.id]} times in the trail, its row says {marked}"
+            yield f"I34: call {call.number} has {marks[call.id]} marks in the trail, its row says {marked}"
         if ends[call.id] != (marked and call.settled):
             yield f"I34: call {call.number} has {ends[call.id]} outcomes in the trail"
 

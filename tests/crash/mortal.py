@@ -238,6 +238,10 @@ class Wire:
             cursor.execute("PRAGMA synchronous = OFF")
             cursor.close()
 
+    def forget(self) -> None:
+        """They are closed."""
+        self._connections.clear()
+
     async def cut(self) -> None:
         while self._connections:
             driver = self._connections.pop()

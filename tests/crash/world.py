@@ -101,6 +101,10 @@ def opened(url: str, ids: Ids) -> SqlStore:
     return store
 
 
+def _wired(store: SqlStore) -> tuple[SqlStore, Wire]:
+    return store, Wire(store)
+
+
 class Ground:
     """One migrated database, seen from outside of every process that works on it."""
 
@@ -108,9 +112,26 @@ class Ground:
         self.url = url
         self.store = opened(url, CountingIds(first=9_000_000_000))
         self.wire = Wire(self.store)
+        self._spare: list[tuple[SqlStore, Wire]] = []
 
     async def close(self) -> None:
         await self.store.close()
+
+    def lend(self, ids: Ids) -> tuple[SqlStore, Wire]:
+        """A store for one process, without a connection yet.
+
+        An earlier process may have had it: what it keeps are compiled statements, half the time of a
+        short life. (Processes that share nothing are in test_sigkill.py.)
+        """
+        store, wire = self._spare.pop() if self._spare else _wired(opened(self.url, ids))
+        store.db.ids = ids
+        return store, wire
+
+    async def give_back(self, store: SqlStore, wire: Wire, *, cut: bool) -> None:
+        """The process is over; its connections are *cut* already, or closed now."""
+        await store.db.engine.dispose(close=not cut)
+        wire.forget()
+        self._spare.append((store, wire))
 
     async def rows(self, query: Any) -> list[dict[str, Any]]:
         async def body(conn: AsyncConnection) -> list[dict[str, Any]]:
@@ -251,13 +272,14 @@ class Hand:
     async def acts(self, desk: Desk) -> bool:
         """Whether anything was pressed."""
         acted = await self._press_again(desk)
-        for view in await desk.store.parks.waiting_for(self.world.owner, 50):
+        views = await desk.store.parks.waiting_for(self.world.owner, 50)
+        for view in views:
             if (answer := self._answer(view)) is not None:
                 await self._press(desk, view, *answer)
                 await self._press_against(desk, view, answer[0])
                 acted = True
-        if not acted and self.world.scenario.stop is not None and not self.stopped:
-            await self.stop(desk, view.task)
+        if views and not acted and self.world.scenario.stop is not None and not self.stopped:
+            await self.stop(desk, views[0].task)
             return True
         return acted
 
@@ -449,8 +471,7 @@ class Life:
         self.mortal = mortal
         self.clock = ManualClock(datetime.now(UTC))
         ids = CountingIds(first=world.number * 1_000_000 + number * 10_000)
-        self.real = opened(world.ground.url, ids)
-        self.wire = Wire(self.real)
+        self.real, self.wire = world.ground.lend(ids)
         mortal.cut = self.wire.cut
         self.desk = Desk(store=MortalStore(mortal, self.real), host=Shop(self), ids=ids)
         self.worker = Worker(
@@ -487,10 +508,7 @@ class Life:
         for one in left:
             one.cancel()
         await asyncio.gather(*left, return_exceptions=True)
-        if self.mortal.dead:
-            await self.real.db.engine.dispose(close=False)  # they are cut
-        else:
-            await self.real.close()
+        await self.world.ground.give_back(self.real, self.wire, cut=self.mortal.dead)
 
 
 async def play(world: World, mortal: Mortal, number: int) -> bool:

@@ -3,14 +3,17 @@
 from dataclasses import dataclass, field
 
 from core.calls import Call, CallState, Outcome
-from core.ids import Run
+from core.gate import Verdict
+from core.ids import CallId, Run
 from core.moves.common import hash_of
 from core.parks import Park, ParkState
 from core.tasks import MessageKind, Task, TaskState
-from core.gate import Verdict
 from tests.explorer.rows import Rows
 
-_BY_PERSON = {Outcome.UNKNOWN: {Outcome.SUCCEEDED, Outcome.FAILED}}
+_BY_PERSON: dict[Outcome, frozenset[Outcome | None]] = {
+    Outcome.UNKNOWN: frozenset({Outcome.SUCCEEDED, Outcome.FAILED})
+}
+"""What only a person may turn an outcome into (C21)."""
 
 
 def demand(holds: bool, rule: str) -> None:
@@ -24,7 +27,7 @@ class Checks:
     """What is compared: the rows now, the rows as they were, and what arrived outside."""
 
     rows: Rows
-    calls: dict[str, Call] = field(default_factory=dict)
+    calls: dict[CallId, Call] = field(default_factory=dict)
     task: Task | None = None
     sent: list[Call] = field(default_factory=list)
     marked_before_stop: frozenset[str] = frozenset()
@@ -86,7 +89,9 @@ class Checks:
     def left(self, run: Run) -> None:
         """A run returned by itself: it does not leave the task running under its own epoch."""
         task = self.rows.task
-        demand(task.state is not TaskState.RUNNING or task.epoch != run.epoch, "T6: a run left without a word")
+        demand(
+            task.state is not TaskState.RUNNING or task.epoch != run.epoch, "T6: a run left without a word"
+        )
 
     # ── the rows ─────────────────────────────────────────────────────────────────────────────
 
@@ -112,10 +117,9 @@ class Checks:
 
     def _settled_stay(self) -> None:
         for before in self.calls.values():
-            now = self.rows.calls.get(before.id)  # type: ignore[call-overload]
-            demand(now is not None, "I16: a call is gone")
-            if before.settled and (now.outcome, now.result) != (before.outcome, before.result):
-                allowed = _BY_PERSON.get(before.outcome, set())
+            now = self.rows.calls[before.id]
+            if before.outcome is not None and (now.outcome, now.result) != (before.outcome, before.result):
+                allowed = _BY_PERSON.get(before.outcome, frozenset())
                 demand(now.outcome in allowed and now.result == before.result, "I16: a settled call changed")
 
     def _grow(self, task: Task) -> None:
@@ -150,5 +154,3 @@ class Checks:
             if call.id in sent and call.settled:
                 quiet = (Outcome.WITHDRAWN, Outcome.SKIPPED, Outcome.DECLINED, Outcome.VOID, Outcome.OBSERVED)
                 demand(call.outcome not in quiet, f"I8: it went out and is recorded as {call.outcome}")
-
-

@@ -77,19 +77,6 @@ MUTANTS = (
         finds="I29",
     ),
     Mutant(
-        name="a decided park is decided again",
-        path="core/moves/people.py",
-        old="    if park.state is ParkState.DECIDED:\n",
-        new="    if park.state is ParkState.DECIDED and park.call_id is None:\n",
-    ),
-    Mutant(
-        name="an edit runs under the old hash",
-        path="core/moves/people.py",
-        old="approved = replace(call, state=CallState.APPROVED, args=decision.args, args_hash=changed_hash)",
-        new="approved = replace(call, state=CallState.APPROVED, args=decision.args)",
-        finds="I",
-    ),
-    Mutant(
         name="a tool that changed while it waited runs all the same",
         path="core/moves/effects.py",
         old="    if tool.digest != call.tool_digest:\n",

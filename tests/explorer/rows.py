@@ -110,9 +110,7 @@ class Rows:
         return tuple(
             c
             for c in self.calls.values()
-            if (c.episode, c.round) == here
-            or (c.round is None and not c.settled)
-            or c.id in named
+            if (c.episode, c.round) == here or (c.round is None and not c.settled) or c.id in named
         )
 
     def _parks(self, need: Need, calls: tuple[Call, ...]) -> tuple[Park, ...]:

@@ -8,7 +8,7 @@ import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 from core.agents import Agent, Limits
 from core.decisions import Desk
@@ -24,6 +24,7 @@ from core.moves.waits import expire
 from core.parks import Choice, DecisionKind, Park, ParkKind, Slip
 from core.people import Organization, Person, Role, Switch
 from core.plan import RunState, Step
+from core.ports import Store
 from core.tasks import Message, MessageKind, Origin, Task, TaskState
 from core.testing import CountingIds, ManualClock, check_history
 from core.tools import Tool, ToolContext, tool
@@ -90,9 +91,7 @@ class Walk:
             created_at=START,
         )
         goal = Message(seq=1, episode=1, round=0, kind=MessageKind.GOAL, body={"text": "do it"}, at=START)
-        return Rows(
-            task=task, organization=Organization(id=ORG, name="shop"), people=(ADA,), messages=[goal]
-        )
+        return Rows(task=task, organization=Organization(id=ORG, name="shop"), people=(ADA,), messages=[goal])
 
     def _host(self) -> BaseHost:
         host = BaseHost()
@@ -163,7 +162,7 @@ class Walk:
 
     def _closing(self, request: Request, usage: Usage) -> ModelReply:
         if any(t.name == "finish" for t in request.tools):
-            wires = (WireCall(id="f", name="finish", arguments="{}"),)
+            wires: tuple[WireCall, ...] = (WireCall(id="f", name="finish", arguments="{}"),)
             if self.faulty and self.rng.random() < 0.5:
                 wires = (self._wire(0), *wires)
             return ModelReply(text=None, calls=wires, finish=Finish.TOOL_CALLS, usage=usage)
@@ -199,9 +198,9 @@ class Walk:
             self.alive = False
             raise Died(where)
 
-    def _world(self) -> None:
+    def _world(self, chance: float = 0.12) -> None:
         """Now and then something happens outside the run."""
-        if not self.faulty or self.rng.random() > 0.12:
+        if not self.faulty or self.rng.random() > chance:
             return
         acts: list[Any] = [self._click] * 6 + [self._write] * 2
         acts += [self._stop, self._pause, self._steal, self._expire, self._reconfigure]
@@ -316,6 +315,7 @@ class Walk:
             if task.ended and not self.faulty and not self._open_unknown():
                 return
             if task.state is TaskState.QUEUED:
+                self._world(0.3)
                 await self._claim()
             elif task.state in (TaskState.RUNNING, TaskState.DELAYED):
                 self._recover()
@@ -323,7 +323,9 @@ class Walk:
                 self._act_out(self._pause)
                 self._recover()
             elif self.faulty:
-                self._act_out(self.rng.choice([self._click, self._click, self._write, self._stop, self._expire]))
+                self._act_out(
+                    self.rng.choice([self._click, self._click, self._write, self._stop, self._expire])
+                )
             else:
                 idle += 1
                 self._act_out(lambda: self._click(willing=True))
@@ -339,18 +341,24 @@ class Walk:
         return all(p.kind is ParkKind.MESSAGE for p in self.rows.parks.values() if p.open)
 
     async def _claim(self) -> None:
+        if self.rows.task.state is not TaskState.QUEUED:
+            return
         if self.rows.switch is not None and self.rows.switch.paused:
             self.rows.task = replace(self.rows.task, state=TaskState.HELD)
             return
         epoch = self.rows.task.epoch + 1
         self.rows.task = replace(
-            self.rows.task, state=TaskState.RUNNING, epoch=epoch, worker=WorkerId("w"), lease_until=self.rows.now
+            self.rows.task,
+            state=TaskState.RUNNING,
+            epoch=epoch,
+            worker=WorkerId("w"),
+            lease_until=self.rows.now,
         )
         self.alive, self.stepped, self.epoch = True, None, epoch
         self.host.tools, self.next_tools = {**self.host.tools, **self.next_tools}, {}
         self.trace.append(f"claimed, epoch {epoch}")
         run = Run(org=ORG, task_id=TASK, epoch=epoch, worker=WorkerId("w"))
-        desk = Desk(store=_Store(self.rows), host=self.host, ids=self.ids)
+        desk = Desk(store=cast(Store, _Store(self.rows)), host=self.host, ids=self.ids)
         clock = ManualClock(self.rows.now)
         try:
             await TaskRun(desk=desk, clock=clock, run=run, on_step=self._on_step).go()
@@ -383,5 +391,3 @@ class _Store:
 
     def __init__(self, rows: Rows) -> None:
         self.tasks = rows
-
-
