@@ -1,4 +1,4 @@
-"""``python -m tests.explorer --walks 10000 [--first SEED]``: walks; the first that fails is told and replayable."""
+"""``python -m tests.explorer --walks 10000 [--first SEED]``: the first that fails is told."""
 
 import argparse
 import asyncio

@@ -170,7 +170,7 @@ class Walk:
 
     def _wire(self, i: int) -> WireCall:
         name = self.rng.choice([*RISKS, *RISKS, "nonsense"])
-        args = self.rng.choice(['{"n":1}', '{"n":2}', '{"n":%d}' % self.rng.randrange(9), "{", '{"n":"x"}'])
+        args = self.rng.choice(['{"n":1}', '{"n":2}', f'{{"n":{self.rng.randrange(9)}}}', "{", '{"n":"x"}'])
         return WireCall(id=f"w{i}", name=name, arguments=args if self.rng.random() < 0.3 else args[:7])
 
     # ── the world ────────────────────────────────────────────────────────────────────────────
