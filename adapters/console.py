@@ -58,6 +58,11 @@ def text(words: str, style: str | Style = "", *, lines: bool = False) -> Text:
     return Text(visible(words, lines=lines), style=style, overflow="fold")
 
 
+def led(words: str, style: str) -> Text:
+    """A line that begins with *words* of anybody in *style*; what is appended has its own."""
+    return Text(overflow="fold").append(visible(words), style)
+
+
 # ── cards ────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -189,7 +194,7 @@ def status_line(row: Row) -> Text:
     """t-1.2  ✔ Approved with changes by ada, 10:04 UTC · done"""
     status = row.status or "waits"
     style = "red" if status.startswith("✖") else "green" if status.startswith("✔") else "dim"
-    line = Text(f"{row.code}  ", style="bold", overflow="fold")
+    line = led(f"{row.code}  ", "bold")
     return line.append(status, style)
 
 
@@ -243,8 +248,8 @@ class ReportView:
 
 
 def _line(line: Line) -> Text:
-    said = text(f"{line.call.tool} ", "bold").append_text(arguments(line.call.args))
-    return said if not line.note else said.append(" · ", "dim").append_text(text(line.note, "dim"))
+    said = led(f"{line.call.tool} ", "bold").append_text(arguments(line.call.args))
+    return said if not line.note else said.append(" · ", "dim").append(visible(line.note), "dim")
 
 
 def arguments(args: object) -> Text:

@@ -152,14 +152,16 @@ class Talk:
             self.current = None
         if views := [v for v in await self._waiting() if v.park.token not in self.later]:
             await self._ask(views[0])
-        elif task is not None and task.state in BUSY and not self.lines.is_terminal:
-            await asyncio.sleep(LOOK_SECONDS)  # a piped line may be the answer to what is asked next
+        elif task is None or task.state not in BUSY:
+            await self._take(prompt=True)
+        elif self.lines.is_terminal:
+            await self._take(prompt=False)
         else:
-            await self._take()
+            await asyncio.sleep(LOOK_SECONDS)  # a piped line may be the answer to what is asked next
 
-    async def _take(self) -> None:
+    async def _take(self, *, prompt: bool) -> None:
         """A line, if one comes, is a command, a task or words for the current one."""
-        if not self.prompted:
+        if prompt and not self.prompted:
             self._prompt("> ")
             self.prompted = True
         if await self.lines.ready(LOOK_SECONDS):

@@ -15,7 +15,7 @@ class Limits:
     rounds: int = 50
     strikes: int = 3  # silent replies and failed rounds in a row; 10 in the Python face
     tokens: int | None = None  # in + out, over the task
-    seconds: float | None = None  # since the task was first claimed
+    seconds: float | None = None  # of one run; what waits for somebody spends none
     daily_tokens: int | None = None  # the agent's, over a rolling day
     reply_tokens: int = 4096  # asked of the model for one reply
     window: int | None = None  # tokens the model can take; None: not known

@@ -100,7 +100,7 @@ def card(
     *editable*: by a tool's name, the arguments a person may change; of a tool not in it, all.
     """
     name = visible(agent.name if agent else task.agent)
-    newest = [(p, c) for p, c in pairs if p.state is not ParkState.SUPERSEDED]
+    newest = list({(p.call_id, p.kind): (p, c) for p, c in sorted(pairs, key=_age)}.values())
     rows = tuple(
         _row(task, name, p, c, roster, editable)
         for p, c in sorted(newest, key=lambda pair: _order(pair[0], pair[1]))
@@ -108,6 +108,10 @@ def card(
     return Card(
         task_code=task.code, agent=name, goal=visible(_goal(task.goal)), rows=rows, unread=task.unread
     )
+
+
+def _age(pair: tuple[Park, Call | None]) -> tuple[int, datetime]:
+    return pair[0].version, pair[0].created_at
 
 
 def _order(park: Park, call: Call | None) -> tuple[int, datetime]:
@@ -161,9 +165,12 @@ def _title(name: str, park: Park, call: Call | None) -> str:
 
 def _why(park: Park, call: Call | None) -> str:
     if park.kind is ParkKind.UNKNOWN:
-        return "It was started, and its end was never seen. It is not repeated unless you say so."
+        after = f" Its worker said afterwards: {visible(call.late_note)}." if call and call.late_note else ""
+        return f"It was started, and its end was never seen. It is not repeated unless you say so.{after}"
     if call is None or park.kind is ParkKind.LIMIT:
         return "It goes on when you say how far."
+    if problem := park.shown.get("problem"):
+        return f"It asks again: {visible(str(problem))}"
     return words(Ruling(verdict=call.verdict, rule=call.rule))
 
 

@@ -13,7 +13,10 @@ from core.ids import OrgId, PersonId, TaskId, TaskRef
 from core.moves.people import incoming
 from core.ports import Dead, Ledger, Query, Store
 from core.tasks import Origin, Prio, Task
-from core.work import Cause, Duplicate, Event, EventKind, NewTask
+from core.work import Cause, Duplicate, Event, EventKind, Need, NewTask
+
+TRIES = 10
+"""After so many looks, half a minute apart, an event that always breaks is kept for people to see."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -27,32 +30,48 @@ class Intake:
         return self.desk.store
 
     async def sweep(self, n: int = 20) -> int:
-        """Up to *n* events that nobody has applied yet are; how many there were."""
-        events = await self.store.inbox.take(n)
-        for event in events:
-            await self.apply(event)
-        return len(events)
+        """Up to *n* events that nobody has applied yet are; how many there were.
+
+        Taken one at a time: one that breaks is hidden from the next look, holds nobody up, and is dead
+        after its tries.
+        """
+        for done in range(n):
+            events = await self.store.inbox.take(1)
+            if not events:
+                return done
+            if events[0].attempts > TRIES:
+                await self._dead(events[0], "tried too often")
+            else:
+                await self.apply(events[0])
+        return n
 
     async def apply(self, event: Event) -> Task | None:
         """The task *event* opened or joined; None where it can't be applied, which its row then says."""
         if event.kind is not EventKind.MESSAGE or event.org is None:
-            await self.store.inbox.settle(event.key, Dead(error=f"nothing takes {event.kind} events yet"))
+            await self._dead(event, f"nothing takes {event.kind} events yet")
+            return None
+        if not isinstance(event.body, dict) or not isinstance(event.body.get("text"), str):
+            await self._dead(event, "a message has a text")
             return None
         if (number := event.body.get("task")) is not None:
             return await self._join(event, event.org, number)
         return await self._open(event, event.org)
 
+    async def _dead(self, event: Event, why: str) -> None:
+        await self.store.inbox.settle(event.key, Dead(error=why))
+
     async def _join(self, event: Event, org: OrgId, number: int) -> Task | None:
         task = await find_task(self.store.ledger, org, number)
         if task is None:
-            await self.store.inbox.settle(event.key, Dead(error=f"there is no task t-{number}"))
+            await self._dead(event, f"there is no task t-{number}")
             return None
-        return await self.store.tasks.change(task.ref, incoming(event, self.desk.agent(task.agent)))
+        move = incoming(event, self.desk.agent(task.agent))
+        return await self.store.tasks.change(task.ref, move, Need(event=event.key))
 
     async def _open(self, event: Event, org: OrgId) -> Task | None:
         agent = event.body.get("agent") or chief_of(self.desk.host)
         if agent not in self.desk.host.agents:
-            await self.store.inbox.settle(event.key, Dead(error=f"there is no agent {agent}"))
+            await self._dead(event, f"there is no agent {agent}")
             return None
         person = event.body.get("person")
         new = NewTask(

@@ -7,7 +7,7 @@ and the rows say what another run has to do.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import assert_never
 
 from core.agents import Agent
@@ -19,11 +19,12 @@ from core.ids import CallId, Run
 from core.model import ModelReply, Request
 from core.moves.common import Answer, Result, ToolFacts, error
 from core.moves.effects import Marked, again, lost_result, mark, outcome, settle
-from core.moves.ends import end, fail, give_back
+from core.moves.ends import delay, end, fail, give_back
 from core.moves.rounds import note, record_reply, reserve, take
 from core.moves.waits import Asking, ask, rest
 from core.plan import (
     MISSING,
+    OVERTIME,
     Ask,
     AskModel,
     Compact,
@@ -55,7 +56,6 @@ from core.work import NOTHING, Fenced, Move, Need, NewMessage, R, Spend
 READS_AT_ONCE = 10
 REPLY_CAP = 200_000
 """Characters of a reply's text that are kept (bad-inputs.md 11)."""
-OUTAGE_DELAY = timedelta(seconds=30)
 _USAGE = Need(usage=True)
 
 OnStep = Callable[[Step, RunState], Awaitable[None]]
@@ -84,6 +84,7 @@ class TaskRun:
     on_step: OnStep = nobody_looks_on
     leaving: Callable[[], bool] = _never
     agent: Agent = field(init=False)
+    _since: datetime = field(init=False)
     _reserved: Spend | None = field(default=None, init=False)
 
     async def go(self) -> None:
@@ -91,13 +92,13 @@ class TaskRun:
         work = await self.store.tasks.load(self.run)
         if isinstance(work, Fenced):
             return
-        self.agent = self.desk.agent(work.task.agent)
-        state: Answer | None = run_state(work, self.agent, self.clock.now())
+        self.agent, self._since = self.desk.agent(work.task.agent), self.clock.now()
+        state: Answer | None = run_state(work, self.agent)
         while isinstance(state, RunState):
             if self.leaving():
                 await self._change(give_back(self.run, release=self._unused()))
                 return
-            state = replace(state, refusal=await self._refusal(state))
+            state = await self._signalled(state)
             step = next_step(state)
             await self.on_step(step, state)
             state = await self.perform(step, state)
@@ -113,6 +114,12 @@ class TaskRun:
     @property
     def ids(self) -> Ids:
         return self.desk.ids
+
+    async def _signalled(self, state: RunState) -> RunState:
+        """The state, with what its rows don't say: the host's refusal, and this run's time."""
+        allowed, spent = self.agent.limits.seconds, (self.clock.now() - self._since).total_seconds()
+        late = OVERTIME if allowed is not None and spent >= allowed else None
+        return replace(state, refusal=await self._refusal(state), over=state.over or late)
 
     async def _refusal(self, state: RunState) -> str | None:
         if self.agent.key not in self.host.agents:
@@ -143,7 +150,7 @@ class TaskRun:
                 return await self._change(note(self.run, self.agent, nudge))
             case Compact():
                 words = "The conversation no longer fits the model."
-                return await self._change(fail(self.run, self.agent, "size", words))
+                return await self._fail("size", words)
             case Hold(kind=kind):
                 signals = self._signals(state)
                 move = rest(self.run, self.agent, hold=kind, slip=slip(self.ids), signals=signals)
@@ -153,7 +160,8 @@ class TaskRun:
                 return None
             case End():
                 result = _end_result(step, state)
-                move = end(self.run, self.agent, step, result, signals=self._signals(state))
+                signals, unused = self._signals(state), self._unused()
+                move = end(self.run, self.agent, step, result, signals=signals, release=unused)
                 return await self._change(move, _USAGE)
             case _:
                 assert_never(step)
@@ -176,11 +184,13 @@ class TaskRun:
     async def _settle(self, calls: Sequence[Call], said: Outcome | None, state: RunState) -> Answer:
         tools = tools_of(self.host, state.task, self.agent)
         results = {c.id: told(c, tools) if said is None else error(said, _SETTLED_WORDS[said]) for c in calls}
-        return await self._settled(results)
+        return await self._settled(results, crashed=said is Outcome.FAILED)
 
-    async def _settled(self, results: dict[CallId, Result], *, taints: bool = False) -> Answer:
+    async def _settled(
+        self, results: dict[CallId, Result], *, taints: bool = False, crashed: bool = False
+    ) -> Answer:
         reserving = self._reservation()
-        move = settle(self.run, self.agent, results, taints=taints, reserve=reserving)
+        move = settle(self.run, self.agent, results, taints=taints, crashed=crashed, reserve=reserving)
         return self._keep(await self._change(move, _USAGE))
 
     async def _run_reads(self, calls: Sequence[Call], state: RunState) -> Answer:
@@ -213,7 +223,7 @@ class TaskRun:
             slip=slip(self.ids),
             problem=problem,
         )
-        marked = await self._change(move, Need(call=call.id, effect_key=call.effect_key or key))
+        marked = await self._change(move, Need(call=call.id, effect_key=call.effect_key or key, roster=True))
         if not isinstance(marked, Marked):
             return marked
         result, taints = await self._handler(marked.call, marked.state)
@@ -282,7 +292,7 @@ class TaskRun:
         model = await self.host.model_for(state.task, self.agent) or self.default_model
         if model is None:
             words = "No model is set up: set MODEL and a model key, or give the host a model."
-            return await self._change(fail(self.run, self.agent, "model", words))
+            return await self._fail("model", words)
         said = await self.store.tasks.transcript(self.run.ref)
         tools = tools_of(self.host, state.task, self.agent)
         system = await self.host.system_prompt(state.task, self.agent)
@@ -298,17 +308,24 @@ class TaskRun:
             await self._delay(busy)
             return None
         except ModelError as refused:
-            return await self._change(fail(self.run, self.agent, "model", str(refused)))
+            return await self._fail("model", str(refused))
         proposals = propose(reply.calls, tools, declined(said.messages, said.calls), self.ids)
         spent = self._spent(reply)
         move_reply = record_reply(self.run, self.agent, _kept(reply), proposals, spent, wrap=wrap)
         return await self._change(move_reply)
 
     async def _delay(self, busy: ModelBusy) -> None:
-        seconds = busy.retry_after_seconds
-        delay = OUTAGE_DELAY if seconds is None else timedelta(seconds=seconds)
+        """The task waits for the service, with one notice (ports-and-tables.md §4.10)."""
         notice = "The model is not answering; I go on as soon as it does."
-        await self._change(give_back(self.run, delay=delay, notice=notice, release=self._unused()))
+        seconds = busy.retry_after_seconds
+        await self._change(delay(self.run, seconds=seconds, notice=notice, release=self._unused()))
+
+    async def _fail(self, reason: str, words: str) -> Answer | None:
+        move = fail(self.run, self.agent, reason, words, release=self._unused())
+        answer = await self._change(move)
+        if answer is None:
+            self._reserved = None
+        return answer
 
     def _unused(self) -> Spend | None:
         """What takes back the reservation held, if one is."""
@@ -337,7 +354,7 @@ class TaskRun:
         return state
 
     def _signals(self, state: RunState) -> Signals:
-        return Signals(refusal=state.refusal, size=state.size)
+        return Signals(refusal=state.refusal, size=state.size, overtime=state.over == OVERTIME)
 
     async def _change(self, move: Move[R], need: Need = NOTHING) -> R:
         return await self.store.tasks.change(self.run.ref, move, need)

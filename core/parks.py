@@ -53,7 +53,6 @@ RENDERER = "1"
 """The version of what a card shows of a call (cards.py); part of the shown hash (I5)."""
 
 UNKNOWN_CHOICES = (Choice.WENT_OUT, Choice.DID_NOT, Choice.SEND_AGAIN)
-LIMIT_CHOICES = (Choice.MORE_ROUNDS, Choice.MORE_TOKENS, Choice.STOP)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

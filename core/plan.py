@@ -7,7 +7,6 @@ Source: ports-and-tables.md §4.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from enum import StrEnum
 from typing import Final, TypeAlias
 
@@ -93,6 +92,7 @@ class Signals:
 
     refusal: str | None = None
     size: Size = Size.FITS
+    overtime: bool = False  # this run has used its time; a task that waits spends none
 
 
 QUIET: Final = Signals()
@@ -120,8 +120,8 @@ class RunState:
     repeats: int
 
 
-def run_state(work: Work, agent: Agent, at: datetime, signals: Signals = QUIET) -> RunState:
-    """The state of *work*, at the database's time *at*."""
+def run_state(work: Work, agent: Agent, signals: Signals = QUIET) -> RunState:
+    """The state of *work*, with what *signals* add to its rows."""
     task = work.task
     reply = _reply(work.last, task)
     return RunState(
@@ -134,7 +134,7 @@ def run_state(work: Work, agent: Agent, at: datetime, signals: Signals = QUIET) 
         paused=work.paused,
         refusal=signals.refusal,
         finish=MISSING if reply is None else _finish(work.round),
-        over=breach(work, agent, at),
+        over=breach(work, agent) or (OVERTIME if signals.overtime else None),
         size=signals.size,
         strikes=task.strikes,
         repeats=task.repeats,
@@ -162,8 +162,11 @@ def _finish(calls: Sequence[Call]) -> Json:
     return MISSING
 
 
-def breach(work: Work, agent: Agent, at: datetime) -> Breach | None:
-    """The first limit reached: rounds of this episode, tokens, time, the agent's daily tokens.
+OVERTIME: Final = Breach(kind=LimitKind.TIME, hard=True)
+
+
+def breach(work: Work, agent: Agent) -> Breach | None:
+    """The first limit reached by the rows: daily tokens, rounds of this episode, the task's tokens.
 
     The daily tokens are looked at only where the Work has them (Need.usage); what is over by then is
     at most one reservation (I23).
@@ -176,9 +179,6 @@ def breach(work: Work, agent: Agent, at: datetime) -> Breach | None:
         return Breach(kind=LimitKind.ROUNDS)
     if limits.tokens is not None and task.tokens_in + task.tokens_out >= limits.tokens + task.extra_tokens:
         return Breach(kind=LimitKind.TOKENS)
-    if limits.seconds is not None and task.started_at is not None:
-        if (at - task.started_at).total_seconds() >= limits.seconds:
-            return Breach(kind=LimitKind.TIME, hard=True)
     return None
 
 

@@ -3,6 +3,7 @@
 One method of a store's port is one transaction. All times are the database's, aware UTC.
 """
 
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -89,8 +90,11 @@ class Queue(Protocol):
         """Up to *n* tasks are this worker's, epoch raised (T2); blocked heads became held."""
         ...
 
-    async def heartbeat(self, worker: WorkerId, lease_seconds: float) -> list[TaskRef]:
-        """All leases of *worker* run *lease_seconds* from now; the tasks it still holds."""
+    async def heartbeat(self, worker: WorkerId, runs: Sequence[Run], lease_seconds: float) -> list[TaskRef]:
+        """The leases of *runs* last *lease_seconds* from now; the tasks *worker* still holds of them.
+
+        A task of this worker that is none of *runs* broke off: its lease is left to run out.
+        """
         ...
 
     async def recover(self, limit: int) -> list[TaskRef]:

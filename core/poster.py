@@ -20,6 +20,7 @@ from core.parks import Park
 from core.people import Roster
 from core.ports import Dead, Later, Post, Sent, Story
 from core.report import Report, build
+from core.tasks import Json
 from core.work import PostKind
 
 log = logging.getLogger(__name__)
@@ -62,12 +63,19 @@ class Poster:
     surface: Surface
 
     async def deliver(self, n: int = 20) -> int:
-        """Up to *n* due posts, one a route, are there or have their next time; how many there were."""
-        posts = await self.desk.store.outbox.take(n, self.name)
-        for post in posts:
-            outcome = await self._send(post)
+        """Up to *n* due posts are there or have their next time; how many there were.
+
+        Taken one at a time: one that can't even be rendered is hidden from the next look, holds nobody
+        up, and is dead after its tries (K40).
+        """
+        for done in range(n):
+            posts = await self.desk.store.outbox.take(1, self.name)
+            if not posts:
+                return done
+            post = posts[0]
+            outcome = await self._send(post) if post.attempts <= TRIES else Dead(error="tried too often")
             await self.desk.store.outbox.settle(post.id, post.org, post.rev, outcome)
-        return len(posts)
+        return n
 
     async def deliver_all(self) -> None:
         """Nothing is due any more."""
@@ -97,21 +105,31 @@ class Poster:
             return Notice(task_code=story.task.code, text=post.body["text"])
         roster = await self.desk.store.people.of(post.org)
         if post.kind is PostKind.REPORT:
-            return report_of(story, roster, post.episode)
+            return report_of(story, roster, post.episode, post.body)
         if post.kind is PostKind.CARD:
-            return card_of(self.desk, story, roster, post.episode, post.round)
+            owner_call = None if post.body is None else post.body["call"]
+            return card_of(self.desk, story, roster, Place(post.episode, post.round, owner_call))
         return None
 
 
-def report_of(story: Story, roster: Roster, episode: int) -> Report:
-    """The closing report of one *episode* of a task."""
+def report_of(story: Story, roster: Roster, episode: int, ending: Json = None) -> Report:
+    """The closing report of one *episode* of a task; *ending*: how it ended, if the task has gone on."""
     calls = [c for c in story.calls if c.episode == episode]
-    return build(story.task, calls, story.parks, roster)
+    return build(story.task, calls, story.parks, roster, ending)
 
 
-def card_of(desk: Desk, story: Story, roster: Roster, episode: int, round_: int | None) -> Card | None:
-    """The card of a round, or of the owner calls (*round_* None); None while it has no park to show."""
-    shown = [(p, c) for p, c in pairs_of(story) if _is_on(p, c, episode, round_)]
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a card is about: a round of an episode, or one owner call by its number."""
+
+    episode: int
+    round: int | None
+    owner_call: int | None = None
+
+
+def card_of(desk: Desk, story: Story, roster: Roster, place: Place) -> Card | None:
+    """The card of *place*; None while it has no park to show."""
+    shown = [(p, c) for p, c in pairs_of(story) if _is_on(p, c, place)]
     if not shown:
         return None
     return card(story.task, desk.agent(story.task.agent), shown, roster, editable_by(desk.host))
@@ -128,12 +146,13 @@ def pairs_of(story: Story) -> Sequence[tuple[Park, Call | None]]:
     return [(p, calls.get(p.call_id) if p.call_id else None) for p in story.parks]
 
 
-def _is_on(park: Park, call: Call | None, episode: int, round_: int | None) -> bool:
+def _is_on(park: Park, call: Call | None, place: Place) -> bool:
+    here = (place.episode, place.round)
     if call is None:  # about the task itself: a limit
-        return (park.shown.get("episode"), park.shown.get("round")) == (episode, round_)
-    if call.round is None or round_ is None:  # an owner call is no part of an episode's rounds
-        return call.round is round_
-    return (call.episode, call.round) == (episode, round_)
+        return (park.shown.get("episode"), park.shown.get("round")) == here
+    if call.round is None:
+        return call.number == place.owner_call
+    return place.owner_call is None and (call.episode, call.round) == here
 
 
 def _later(post: Post, error: str) -> Later | Dead:

@@ -4,12 +4,12 @@ The agent's own words stand beside it, and are never what the lists are made fro
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from core.calls import Call, CallState, Outcome
 from core.parks import Choice, Park, ParkState
 from core.people import Roster
-from core.tasks import Task, TaskState
+from core.tasks import Json, Task, TaskState
 from core.transcript import edited
 
 
@@ -48,8 +48,20 @@ _NOT_DONE_WORDS = {
 }
 
 
-def build(task: Task, calls: Sequence[Call], parks: Sequence[Park], roster: Roster | None = None) -> Report:
-    """The report of *task* over all its calls, in their order."""
+def build(
+    task: Task,
+    calls: Sequence[Call],
+    parks: Sequence[Park],
+    roster: Roster | None = None,
+    ending: Json = None,
+) -> Report:
+    """The report of *task* over these calls, in their order.
+
+    *ending*: the state, reason and result of an episode that is over, as its report's post keeps them.
+    """
+    if ending is not None:
+        state = TaskState(ending["state"])
+        task = replace(task, state=state, reason=ending["reason"], result=ending["result"])
     lists: dict[str, list[Line]] = {"done": [], "not_done": [], "unknown": [], "waiting": []}
     reads = 0
     for call in calls:

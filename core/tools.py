@@ -359,9 +359,9 @@ def certain(error: BaseException) -> bool:
 
     - ToolFailed(sent=False), NeedsConnect: the tool's author says so;
     - a refused connection, a name that does not resolve: nobody was there to send to;
-    - a mistake of the arguments or the code, of exactly the builtin types ValueError, TypeError, KeyError,
-      IndexError, LookupError, AttributeError, NotImplementedError. Not of their subclasses, among which are
-      the errors of reading an answer: JSONDecodeError, UnicodeDecodeError, a library's own;
+    - exactly ValueError: a handler that won't take its arguments. Not its subclasses, among which are the
+      errors of reading an answer (JSONDecodeError, UnicodeDecodeError), nor KeyError, TypeError and the
+      like, which may come from reading one;
     - ToolFailed(sent=None): the author says it could not be done. An author who can't know raises
       ToolFailed(…, sent=True).
 

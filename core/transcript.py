@@ -62,7 +62,9 @@ def _turns(message: Message, calls: Sequence[Call]) -> Iterator[Turn]:
 
 
 def _proposed(call: Call) -> str:
-    return call.proposed_args if isinstance(call.proposed_args, str) else dump(call.proposed_args)
+    """The arguments as the model wrote them; what was no JSON is wrapped, since services parse it again."""
+    proposed = call.proposed_args
+    return dump({"not_json": proposed} if isinstance(proposed, str) else proposed)
 
 
 def _words(message: Message) -> str:

@@ -98,8 +98,9 @@ class PostIntent:
 
     kind: PostKind
     dedup_key: str
+    episode: int  # of what it shows, which may be an older one than the task's
     round: int | None = None
-    body: Json = None  # a notice's words; cards and reports are rendered from their rows
+    body: Json = None  # what its rows won't say later; None keeps what the post has
     prio: int = 1  # lower first: cards and reports before progress
 
 
@@ -167,6 +168,7 @@ class Need:
     token: Token | None = None  # this park, its call and that call's other parks, whatever their state
     event_id: str | None = None  # the park this click decided already, if it did
     effect_key: str | None = None  # this task's calls that hold the key
+    event: EventKey | None = None  # this inbox row, if nobody has applied it yet
     unread: bool = False  # the task's unread inbox rows
     roster: bool = False
     usage: bool = False  # the agent's tokens of the last 24 hours
@@ -190,6 +192,7 @@ class Work:
     calls: tuple[Call, ...] = ()
     parks: tuple[Park, ...] = ()
     last: Message | None = None
+    event: Event | None = None  # Need.event, still new
     unread: tuple[Event, ...] = ()
     roster: Roster | None = None
     daily_tokens: int | None = None  # reserved and used over the last 24 hours; None: not asked for

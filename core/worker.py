@@ -10,8 +10,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from core.decisions import Desk
-from core.errors import TaskNotFound
-from core.ids import Run, WorkerId
+from core.errors import GatepostError
+from core.ids import Run, TaskRef, WorkerId
 from core.intake import Intake
 from core.loop import OnStep, TaskRun, nobody_looks_on
 from core.moves.ends import give_back
@@ -44,28 +44,35 @@ class Worker:
 
     async def work(self, stop: asyncio.Event) -> None:
         """Works until *stop* is set; then finishes or gives back what is in hand."""
+        claiming = asyncio.create_task(self._every(POLL_SECONDS, self.claim))
         chores = [
-            asyncio.create_task(self._every(POLL_SECONDS, self.claim)),
             asyncio.create_task(self._every(self.lease_seconds / 3, self._heartbeat)),
             asyncio.create_task(self._every(SWEEP_SECONDS, self.sweep)),
             asyncio.create_task(self._every(SEAL_SECONDS, self.seal)),
         ]
-        await stop.wait()
-        self._stopping = True
-        chores[0].cancel()
-        await self._drain()
-        for chore in chores:
-            chore.cancel()
-        await asyncio.gather(*chores, return_exceptions=True)
+        try:
+            await stop.wait()
+            self._stopping = True
+            await claiming  # ends by itself: a claim cut off in its commit would be nobody's
+            await self._drain()
+        finally:
+            for chore in (claiming, *chores):
+                chore.cancel()
+            await asyncio.gather(claiming, *chores, return_exceptions=True)
 
     async def until_idle(self) -> None:
         """Works until no task can go on without a person, an answer or a time; for tests and examples."""
-        while True:
-            await self.sweep()
-            claimed = await self.claim()
-            if not claimed and not self._runs:
-                return
-            await asyncio.gather(*self._runs.values())
+        beating = asyncio.create_task(self._every(self.lease_seconds / 3, self._heartbeat))
+        try:
+            while True:
+                await self.sweep()
+                claimed = await self.claim()
+                if not claimed and not self._runs:
+                    return
+                await asyncio.gather(*self._runs.values())
+        finally:
+            beating.cancel()
+            await asyncio.gather(beating, return_exceptions=True)
 
     async def claim(self) -> int:
         """Free slots are filled with claimed tasks, each running now; how many were claimed."""
@@ -100,7 +107,10 @@ class Worker:
     async def _heartbeat(self) -> None:
         """Leases are renewed; a run that lost its own stops."""
         before = dict(self._runs)  # what is claimed while the statement runs is not looked for in its answer
-        held = set(await self.desk.store.queue.heartbeat(self.worker_id, self.lease_seconds))
+        if not before:
+            return
+        queue = self.desk.store.queue
+        held = set(await queue.heartbeat(self.worker_id, list(before), self.lease_seconds))
         for run, running in before.items():
             if run.ref not in held:
                 running.cancel()
@@ -110,11 +120,15 @@ class Worker:
         await self.desk.store.queue.recover(100)
         await Intake(desk=self.desk).sweep()
         for ref in await self.desk.store.parks.due(Due.EXPIRE, 100):
-            try:
-                task = (await self.desk.store.ledger.story(ref)).task
-            except TaskNotFound:
-                continue
+            await self._expire(ref)
+
+    async def _expire(self, ref: TaskRef) -> None:
+        """What is due of one task is expired; a task that can't be changed keeps nobody else waiting."""
+        try:
+            task = (await self.desk.store.ledger.story(ref)).task
             await self.desk.store.tasks.change(ref, expire(self.desk.agent(task.agent)))
+        except GatepostError:
+            log.exception("what is due of %s could not be expired", ref.task_id)
 
     async def seal(self) -> None:
         """New audit entries are in their organization's chain, if this worker is the one who seals."""
@@ -138,7 +152,7 @@ class Worker:
                 await self.desk.store.tasks.change(run.ref, give_back(run))
 
     async def _every(self, seconds: float, chore: Callable[[], Awaitable[object]]) -> None:
-        while True:
+        while not (self._stopping and chore == self.claim):
             try:
                 await chore()
             except Exception:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, TextClause, Update, case, insert, or_, update
+from sqlalchemy import ColumnElement, Table, TextClause, Update, case, func, insert, or_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store.engine import Database
@@ -53,7 +53,8 @@ async def _update_task(
 ) -> None:
     values = _changed(task_row(before), {**task_row(after), "next_seq": next_seq})
     values["state"] = after.state.value  # there is always something to set
-    if after.state is TaskState.QUEUED and before.state is not TaskState.QUEUED:
+    placed = (before.state, before.prio) == (after.state, after.prio)
+    if after.state is TaskState.QUEUED and not placed:
         values["vrt"] = next_place(db, after.org, after.prio)
     statement = update(tasks).where(
         tasks.c.org == before.org,
@@ -175,7 +176,7 @@ async def _write_posts(
         sending = posts.c.state == "sending"
         revised: dict[str, ColumnElement[Any] | Any] = {
             "rev": posts.c.rev + 1,
-            "body": new.body,
+            "body": func.coalesce(new.body, posts.c.body),
             "prio": new.prio,
             "episode": new.episode,
             "round": new.round,
@@ -197,7 +198,7 @@ def _post_row(db: Database, task: Task, intent: PostIntent, at: datetime) -> Val
         "dedup_key": intent.dedup_key,
         "kind": intent.kind.value,
         "task_id": task.id,
-        "episode": task.episode,
+        "episode": intent.episode,
         "round": intent.round,
         "surface": task.surface,
         "route": task.thread_ref or "",

@@ -24,7 +24,7 @@ from adapters.store.rows import (
 from adapters.store.tables import calls, inbox, messages, organizations, parks, people, switches, tasks, usage
 from core.calls import Call, CallState, Outcome
 from core.errors import StoreError
-from core.ids import CallId, TaskRef, Token
+from core.ids import CallId, EventKey, TaskRef, Token
 from core.parks import Park, ParkState
 from core.people import Organization, Roster, Switch
 from core.tasks import Message, MessageKind, Task
@@ -55,6 +55,7 @@ async def load_work(db: Database, conn: AsyncConnection, task: Task, need: Need)
         calls=found,
         parks=await _parks(conn, task, found, need),
         last=await _last(conn, task),
+        event=await _new_event(conn, need.event) if need.event is not None else None,
         unread=await _unread(conn, task) if need.unread else (),
         roster=await _roster(conn, around.organization) if need.roster else None,
         daily_tokens=await _daily_tokens(db, conn, task, around.at) if need.usage else None,
@@ -207,6 +208,15 @@ async def _holders(conn: AsyncConnection, task: Task, effect_key: str) -> tuple[
     own = _of_task(calls.c.org, calls.c.task_id, task)
     query = select(calls).where(own, calls.c.effect_key == effect_key, HOLDS_KEY).order_by(calls.c.number)
     return tuple(call_of(row) for row in (await conn.execute(query)).mappings())
+
+
+async def _new_event(conn: AsyncConnection, key: EventKey) -> Event | None:
+    """The inbox row, while nobody has applied it."""
+    query = select(inbox).where(
+        inbox.c.source == key.source, inbox.c.event_id == key.event_id, inbox.c.state == "new"
+    )
+    row = (await conn.execute(query)).mappings().one_or_none()
+    return None if row is None else event_of(row)
 
 
 async def _repeated(conn: AsyncConnection, task: Task, event_id: str) -> Park | None:

@@ -8,7 +8,7 @@ task's *vrt* is its organization's round, given where it is queued (order.py).
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Row, TextClause
+from sqlalchemy import Row, TextClause, bindparam
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store.engine import Database
@@ -56,7 +56,8 @@ RETURNING tasks.org, tasks.id, tasks.epoch, tasks.state, tasks.prio, tasks.vrt
 _FARTHEST_LOOK = 1000
 
 _HEARTBEAT = """
-UPDATE tasks SET lease_until = {later} WHERE worker = :worker AND state = 'running' RETURNING org, id
+UPDATE tasks SET lease_until = {later}
+WHERE worker = :worker AND state = 'running' AND id IN :held RETURNING org, id
 """
 
 _QUEUE_AGAIN = f"""
@@ -108,10 +109,12 @@ class SqlQueue:
 
         return await self._db.write(body)
 
-    async def heartbeat(self, worker: WorkerId, lease_seconds: float) -> list[TaskRef]:
+    async def heartbeat(self, worker: WorkerId, runs: Sequence[Run], lease_seconds: float) -> list[TaskRef]:
+        statement = self._said(_HEARTBEAT).bindparams(bindparam("held", expanding=True))
+        held = {"worker": worker, "seconds": lease_seconds, "held": [run.task_id for run in runs]}
+
         async def body(conn: AsyncConnection) -> list[TaskRef]:
-            held = await conn.execute(self._said(_HEARTBEAT), {"worker": worker, "seconds": lease_seconds})
-            return _refs(held.all())
+            return _refs((await conn.execute(statement, held)).all())
 
         return await self._db.write(body)
 

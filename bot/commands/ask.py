@@ -1,8 +1,6 @@
 """new, stop: a task opened by a person's words, and one that they end."""
 
-from rich.text import Text
-
-from adapters.console import text
+from adapters.console import led, text
 from bot.commands.session import SURFACE, Session, console, session, task_named, words
 from core.cards import visible
 from core.errors import ConfigError, NotYourDecision
@@ -18,7 +16,7 @@ async def new(goal: str, agent: str | None, as_: str | None) -> None:
     async with session(as_) as here:
         task = await open_task(here, goal, agent)
         name = here.app.desk.agent(task.agent).name
-    line = Text(f"{task.code} ", style="bold").append(f"opened for {visible(name)}: ")
+    line = led(f"{task.code} ", "bold").append(f"opened for {visible(name)}: ")
     console().print(line.append_text(text(str(task.goal))), soft_wrap=True)
 
 
@@ -60,4 +58,4 @@ async def stop(code: str, as_: str | None) -> None:
         said = f"had ended already: {before}."
     else:
         said = "is stopped." if state == "stopped" else "stops after the step in hand."
-    console().print(Text(f"{task.code} ", style="bold").append(said))
+    console().print(led(f"{task.code} ", "bold").append(said))

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
-from adapters.console import text
+from adapters.console import led, text
 from bot.commands.session import SURFACE, Session, call_named, console, session, task_named, words
 from core.cards import shown_value, visible
 from core.decisions import Answering
@@ -107,7 +107,7 @@ def value_of(here: Session, view: ParkView, field: str, value: str) -> Json:
 def decided_line(who: str, view: ParkView, decided: Decided) -> Text:
     """t-1.2 approved with changes by ada: amount 24.00 → 18.50. A worker runs it."""
     park = decided.park
-    line = Text(f"{name_of(view)} ", style="bold").append(f"{said(park)} by {visible(who)}")
+    line = led(f"{name_of(view)} ", "bold").append(f"{said(park)} by {visible(who)}")
     details = _details(view, decided)
     if details:
         line.append(": ").append_text(text(details))

@@ -14,6 +14,7 @@ from adapters.console import (
     Answers,
     CardView,
     arguments,
+    led,
     moment,
     outcome_text,
     text,
@@ -105,7 +106,7 @@ async def show(code: str, as_: str | None) -> None:
 def print_story(screen: Console, story: Story, roster: Roster, agent: str) -> None:
     """Goal and state; then everything said, called, decided and run, in its order."""
     task = story.task
-    screen.print(Text(f"{task.code}  ", style="bold").append_text(text(goal_words(task.goal), lines=True)))
+    screen.print(led(f"{task.code}  ", "bold").append_text(text(goal_words(task.goal), lines=True)))
     screen.print(_facts(task, roster, agent))
     for message in story.messages:
         screen.print()
@@ -152,14 +153,14 @@ def _said(message: Message, roster: Roster, agent: str) -> RenderableType:
     body = message.body
     words = body.get("text") if isinstance(body, dict) else None
     if message.kind is MessageKind.ASSISTANT:
-        head = Text(f"Round {message.round}  ", style="bold").append(visible(agent), "cyan")
+        head = led(f"Round {message.round}  ", "bold").append(visible(agent), "cyan")
         return head.append(": ").append_text(text(words, lines=True)) if words else head
     names = {MessageKind.GOAL: "Goal", MessageKind.OWNER: "Owner", MessageKind.NOTE: "Note"}
     who = names.get(message.kind, str(message.kind).capitalize())
     person = body.get("person") if isinstance(body, dict) else None
     named = f"{who} ({visible(roster.name(person))})" if person else who
     shown = words if words is not None else dump(body)
-    return Text(f"{named}: ", style="cyan").append_text(text(str(shown), lines=True))
+    return led(f"{named}: ", "cyan").append_text(text(str(shown), lines=True))
 
 
 def _calls_of(calls: Sequence[Call], message: Message) -> list[Call]:
@@ -173,7 +174,7 @@ def _parks_of(parks: Sequence[Park], call: Call) -> list[Park]:
 
 
 def _call(task: Task, call: Call, parks: Sequence[Park], roster: Roster) -> RenderableType:
-    head = Text(f"{task.code}.{call.number}  ", style="bold").append(visible(call.tool), "bold")
+    head = led(f"{task.code}.{call.number}  ", "bold").append(visible(call.tool), "bold")
     head.append("  ").append_text(outcome_text(call))
     rule = rule_words(Ruling(verdict=call.verdict, rule=call.rule))
     table = Table.grid(padding=(0, 2))
@@ -218,5 +219,5 @@ def _decision(park: Park, roster: Roster) -> Text | None:
 
 
 def _limit(park: Park, roster: Roster) -> Text:
-    what = text(f"{park.kind}: {park.shown.get('limit', '')} ", "bold")
+    what = led(f"{park.kind}: {park.shown.get('limit', '')} ", "bold")
     return what.append_text(_decision(park, roster) or Text(str(park.state)))

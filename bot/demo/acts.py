@@ -16,7 +16,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from adapters.console import ConsoleSurface, Terminal, text
+from adapters.console import ConsoleSurface, Terminal, led, text
 from bot.commands import audit
 from bot.commands.ask import open_task
 from bot.commands.session import SURFACE, Session, person_for, terminal
@@ -165,7 +165,7 @@ class Acts:
     # ── rows ─────────────────────────────────────────────────────────────────────────────────
 
     async def _ask(self, goal: str) -> Task:
-        self.screen.print(Text(f"{OWNER}: ", style="bold cyan").append(goal))
+        self.screen.print(led(f"{OWNER}: ", "bold cyan").append(goal))
         return await open_task(self.here, goal)
 
     async def _story(self, task: Task) -> Story:
@@ -199,7 +199,7 @@ class Acts:
         await self.poster.deliver_all()
 
     async def _command(self, *arguments: str) -> None:
-        line = Text("$ ", style="bold green").append(f"python -m bot {' '.join(arguments)}", "bold")
+        line = led("$ ", "bold green").append(f"python -m bot {' '.join(arguments)}", "bold")
         self.screen.print(line)
         self.screen.print(Padding(text(await self.stage.command(*arguments), lines=True), (0, 0, 0, 2)))
 

@@ -12,8 +12,8 @@ from core.ids import CallId, Run
 from core.parks import Park, ParkKind, ParkState, shown_hash
 from core.people import SwitchMode
 from core.plan import AskModel, RunState, next_step, run_state, runnable
-from core.tasks import Json, Mode, Prio, Task, TaskState
-from core.work import Change, Entry, Fenced, Lost, PostIntent, PostKind, Spend, Work
+from core.tasks import Json, Mode, Task, TaskState
+from core.work import Change, Entry, Fenced, Lost, PostIntent, PostKind, Spend, TaskEvent, Work
 
 CARD_PRIO: Final = 0
 REPORT_PRIO: Final = 0
@@ -56,18 +56,18 @@ def worker(run: Run) -> str:
 
 def stands(work: Work, agent: Agent, at: datetime, why: str) -> tuple[Lost, RunState]:
     """Nothing is written; the plan is made again on the rows as they are."""
-    return Lost(why=why), run_state(work, agent, at)
+    return Lost(why=why), run_state(work, agent)
 
 
 def moved(work: Work, change: Change, agent: Agent, at: datetime) -> tuple[Change, RunState]:
-    return change, run_state(work.after(change, at), agent, at)
+    return change, run_state(work.after(change, at), agent)
 
 
 def riding(
     work: Work, change: Change, agent: Agent, at: datetime, reserve: Spend | None
 ) -> tuple[Change, tuple[RunState, Spend | None]]:
     """*change*, with the next request's reservation aboard where the model is asked next (I24)."""
-    state = run_state(work.after(change, at), agent, at)
+    state = run_state(work.after(change, at), agent)
     if reserve is None or not isinstance(next_step(state), AskModel):
         return change, (state, None)
     return replace(change, spend=(*change.spend, reserve)), (state, reserve)
@@ -117,7 +117,9 @@ def cards(work: Work, calls: Iterable[Call | None]) -> tuple[PostIntent, ...]:
         PostIntent(
             kind=PostKind.CARD,
             dedup_key=card_key(work.task, episode, round_, number),
+            episode=episode,
             round=round_,
+            body=None if number is None else {"call": number},
             prio=CARD_PRIO,
         )
         for episode, round_, number in places
@@ -130,19 +132,42 @@ def card_key(task: Task, episode: int, round_: int | None, number: int | None = 
     return f"card:{task.id}:{place}"
 
 
-def task_card(task: Task) -> PostIntent:
-    """The card of a park that is about the task itself: a limit."""
+def cards_of(work: Work, parks: Iterable[Park]) -> tuple[PostIntent, ...]:
+    """The cards on which these parks are shown."""
+    shown = list(parks)
+    own = (_task_card(work.task, p) for p in shown if p.call_id is None and p.kind is ParkKind.LIMIT)
+    return (*cards(work, [work.call(p.call_id) for p in shown if p.call_id is not None]), *own)
+
+
+def _task_card(task: Task, park: Park) -> PostIntent:
+    """The card of a park that is about the task itself: a limit, reached in the round it names."""
+    episode, round_ = park.shown["episode"], park.shown["round"]
     return PostIntent(
         kind=PostKind.CARD,
-        dedup_key=card_key(task, task.episode, task.round),
-        round=task.round,
+        dedup_key=card_key(task, episode, round_),
+        episode=episode,
+        round=round_,
         prio=CARD_PRIO,
     )
 
 
-def report(task: Task) -> PostIntent:
-    """The closing report of an episode, rendered from the ledger when it is sent."""
-    return PostIntent(kind=PostKind.REPORT, dedup_key=f"report:{task.id}:{task.episode}", prio=REPORT_PRIO)
+def report(ended: Task) -> PostIntent:
+    """The closing report of the episode that *ended* has come to the end of.
+
+    How it ended rides along, since a later episode clears it from the task.
+    """
+    ending = {"state": ended.state, "reason": ended.reason, "result": ended.result}
+    return replace(report_again(ended, ended.episode), body=ending)
+
+
+def report_again(task: Task, episode: int) -> PostIntent:
+    """The report of *episode*, a revision more: something it shows has changed."""
+    return PostIntent(
+        kind=PostKind.REPORT,
+        dedup_key=f"report:{task.id}:{episode}",
+        episode=episode,
+        prio=REPORT_PRIO,
+    )
 
 
 def released(task: Task, state: TaskState, **changes: object) -> Task:
@@ -154,13 +179,19 @@ def woken(work: Work, change: Change, agent: Agent, at: datetime) -> Change:
     """*change*, its waiting task queued where something can run or be said now (T7).
 
     Also where nothing holds it any longer: what comes next may be a limit's park, which a worker
-    opens (I19).
+    opens (I19). An open message or limit park is over with it.
     """
     after = work.after(change, at)
     held = any(p.holds for p in after.open_parks)
-    if after.task.state is not TaskState.WAITING or (held and not runnable(run_state(after, agent, at))):
+    if after.task.state is not TaskState.WAITING or (held and not runnable(run_state(after, agent))):
         return change
-    return replace(change, task=replace(change.task, state=TaskState.QUEUED, prio=Prio.PERSON))
+    over = withdrawn(p for p in after.open_parks if p.kind in (ParkKind.MESSAGE, ParkKind.LIMIT))
+    return replace(
+        change,
+        task=replace(change.task, state=TaskState.QUEUED),
+        parks=_newest(change.parks, over),
+        posts=_once((*change.posts, *cards_of(work, over))),
+    )
 
 
 def stopped_at_once(work: Work, change: Change, by: str, at: datetime) -> Change:
@@ -178,8 +209,13 @@ def stopped_at_once(work: Work, change: Change, by: str, at: datetime) -> Change
         task=task,
         calls=_newest(change.calls, calls),
         parks=_newest(change.parks, parks),
-        posts=_once((*change.posts, *cards(work, calls), report(task))),
+        posts=_once((*change.posts, *cards(work, calls), *cards_of(work, parks), report(task))),
+        events=(*change.events, ended_event(task)),
     )
+
+
+def ended_event(task: Task) -> TaskEvent:
+    return TaskEvent(name=f"task_{task.state}", data={"reason": task.reason})
 
 
 def can_stop_at_once(work: Work) -> bool:

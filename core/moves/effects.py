@@ -12,7 +12,7 @@ from typing import Final
 from core.agents import Agent
 from core.calls import Call, CallState, Outcome
 from core.errors import IllegalMove
-from core.gate import Verdict, words
+from core.gate import Risk, Verdict, words
 from core.ids import CallId, Run
 from core.moves.common import (
     Answer,
@@ -45,7 +45,7 @@ APPROVAL_TTL: Final = timedelta(hours=24)
 PURE_TRIES: Final = 3
 """How often a lost read or draft is run again (C20)."""
 
-_RISKS_UPWARDS: Final = ("read", "draft", "routine", "contact", "spend", "change", "remove", "profile")
+_RISKS_UPWARDS: Final[tuple[str, ...]] = tuple(Risk)
 
 UNKNOWN_WORDS: Final = (
     "It is not known whether this happened: it may have gone out. Do not repeat it; the owner is asked."
@@ -58,11 +58,13 @@ def settle(
     results: Mapping[CallId, Result],
     *,
     taints: bool = False,
+    crashed: bool = False,
     reserve: Spend | None = None,
 ) -> Move[tuple[RunState, Spend | None] | Fenced]:
     """These calls have their results, none of them marked; their open parks are withdrawn.
 
-    A call somebody settled meanwhile keeps its result. An executing one is refused (I16, I29).
+    A call somebody settled meanwhile keeps its result. An executing one is refused (I16, I29). Where
+    they are given up since the process *crashed* at them, the count of crashes stays.
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, tuple[RunState, Spend | None] | Fenced]:
@@ -78,7 +80,10 @@ def settle(
         parks = withdrawn(p for c in calls for p in work.parks_of(c.id))
         facts = {"calls": [{"call": c.number, "outcome": c.outcome} for c in calls]}
         change = Change(
-            task=_struck(work.task, [c.outcome for c in calls], taints=taints),
+            task=replace(
+                _struck(work.task, [c.outcome for c in calls], taints=taints),
+                attempts=work.task.attempts if crashed else 0,
+            ),
             calls=calls,
             parks=parks,
             posts=cards(work, [c for c in calls if any(p.call_id == c.id for p in parks)]),
@@ -126,7 +131,7 @@ def mark(
 ) -> Move[Marked | Answer]:
     """That it may have gone out is on disk, or the call has another end and is not run (C14-C16).
 
-    Needs: the call, and effect_key. *tool* is the tool as it is today, None if it is gone; *problem*
+    Needs: the call, effect_key and roster. *tool* is the tool as it is today, None if it is gone; *problem*
     what its check says against it. Looked at under the lock, in this order: stop and pause, the
     approval and its hash, the check, the gate with today's taint and settings, the key.
     """
@@ -179,7 +184,7 @@ def _marked(work: Work, call: Call, key: str, agent: Agent, run: Run, at: dateti
         entry=entry(worker(run), "mark", rule=call.rule, call_id=call.id, facts=facts),
         events=(TaskEvent(name="call_marked", call_id=call.id, data={"tool": call.tool}),),
     )
-    return change, Marked(call=executing, state=run_state(work.after(change, at), agent, at))
+    return change, Marked(call=executing, state=run_state(work.after(change, at), agent))
 
 
 def _void(work: Work, call: Call, tool: ToolFacts | None, at: datetime) -> str | None:
@@ -188,7 +193,7 @@ def _void(work: Work, call: Call, tool: ToolFacts | None, at: datetime) -> str |
         return "Void, not run: the tool is gone."
     if tool.digest != call.tool_digest:
         return "Void, not run: the tool has changed since this was proposed."
-    if _RISKS_UPWARDS.index(tool.risk) > _RISKS_UPWARDS.index(call.risk):
+    if _is_raised(tool.risk, call.risk):
         return "Void, not run: the tool's risk was raised."
     if call.args_hash != hash_of(work.task, call, call.args):
         return "Void, not run: the arguments are not the ones that were recorded."
@@ -197,9 +202,18 @@ def _void(work: Work, call: Call, tool: ToolFacts | None, at: datetime) -> str |
     park = _decided(work, call)
     if park is None or park.shown_hash != call.args_hash:
         return "Void, not run: what would run is not what was approved."
+    by = None if work.roster is None or park.by_person is None else work.roster.person(park.by_person)
+    if by is None or not by.may_decide:
+        return "Void, not run: who approved it may no longer decide."
     if park.decided_at is None or at - park.decided_at > APPROVAL_TTL:
         return "Void, not run: the approval is older than a day."
     return None
+
+
+def _is_raised(now: str, before: str) -> bool:
+    """*now* stands above *before*, or one of them is no risk at all (I13)."""
+    known = now in _RISKS_UPWARDS and before in _RISKS_UPWARDS
+    return not known or _RISKS_UPWARDS.index(now) > _RISKS_UPWARDS.index(before)
 
 
 def _decided(work: Work, call: Call) -> Park | None:

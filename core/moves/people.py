@@ -21,19 +21,19 @@ from core.ids import CallId, Token
 from core.moves.common import (
     can_stop_at_once,
     cards,
+    cards_of,
     entry,
     error,
     hash_of,
-    report,
+    report_again,
     settled,
     stopped_at_once,
-    task_card,
     woken,
 )
 from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState, Slip
 from core.people import Person
 from core.tasks import Json, MessageKind, Prio, Task, TaskState
-from core.work import Change, Event, EventKind, Lost, Move, NewMessage, TaskEvent, Work
+from core.work import Change, Event, EventKind, Lost, Move, NewMessage, PostIntent, TaskEvent, Work
 
 MORE_ROUNDS: Final = 20
 MORE_TOKENS: Final = 50_000
@@ -92,7 +92,7 @@ def decide(click: Click, decision: Decision, agent: Agent, spare: Spare) -> Move
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, Decided]:
-        if (again := work.repeated) is not None:
+        if (again := work.repeated) is not None and again.call_id == _call_id(work, click):
             said = Decided(park=again, call=work.call(again.call_id), task=work.task)
             return Lost(why="this very click is recorded already"), said
         park = _open_park(work, click)
@@ -118,6 +118,11 @@ def decide(click: Click, decision: Decision, agent: Agent, spare: Spare) -> Move
     return move
 
 
+def _call_id(work: Work, click: Click) -> CallId | None:
+    park = work.park(click.token)
+    return None if park is None else park.call_id
+
+
 def _open_park(work: Work, click: Click) -> Park:
     """The park that was clicked, still the newest version, and open. Raises what became of it instead."""
     park = work.park(click.token)
@@ -127,6 +132,8 @@ def _open_park(work: Work, click: Click) -> Park:
     newer = [p for p in _versions(work, park) if p.version > park.version]
     latest = max(newer, key=lambda p: p.version, default=park)
     _raise_ended(work, latest)
+    if work.task.stop_by is not None and park.kind is not ParkKind.UNKNOWN:
+        raise ParkWithdrawn("the task is being stopped")
     if not park.open or newer or (park.version, park.shown_hash) != (click.version, click.shown_hash):
         raise OutOfDate(version=latest.version)
     return park
@@ -347,11 +354,19 @@ def _unknown(work: Work, park: Park, call: Call, decision: Decision, spare: Spar
     went = decision.choice is Choice.WENT_OUT
     known = replace(call, outcome=Outcome.SUCCEEDED if went else Outcome.FAILED)
     change = _change(work, (park,), known, str(decision.choice))
+    change = replace(change, posts=(*change.posts, *_reported(work, call)))
     words = (
         f"The owner says of {call.tool} (call {call.number}): it {'went out' if went else 'did not go out'}."
     )
     note = NewMessage(kind=MessageKind.NOTE, body={"text": words})
-    return change if work.task.ended else replace(change, messages=(note,))
+    return replace(change, messages=(note,))
+
+
+def _reported(work: Work, call: Call) -> tuple[PostIntent, ...]:
+    """The report in which *call* stands, if its episode has ended and so has one."""
+    task = work.task
+    over = call.episode < task.episode or task.ended
+    return (report_again(task, call.episode),) if over else ()
 
 
 def _send_again(work: Work, park: Park, call: Call, spare: Spare) -> Change:
@@ -361,7 +376,8 @@ def _send_again(work: Work, park: Park, call: Call, spare: Spare) -> Change:
         task = _new_episode(task)
     resend = owner_call(call, spare.call_id, number=work.task.next_call_no, episode=task.episode)
     change = _change(work, (park,), resend, "send_again", resend_of=call.number)
-    return replace(change, task=task, calls=(resend,), posts=cards(work, [call, resend]))
+    posts = (*cards(work, [call, resend]), *_reported(work, call))
+    return replace(change, task=task, calls=(resend,), posts=posts)
 
 
 def owner_call(first: Call, call_id: CallId, *, number: int, episode: int) -> Call:
@@ -408,7 +424,7 @@ def _limit(work: Work, park: Park, decision: Decision) -> Change:
         task=task,
         parks=(park,),
         messages=messages,
-        posts=(task_card(work.task),),
+        posts=cards_of(work, [park]),
         entry=entry(park.by_person or "", "decide", facts=facts),
     )
 
@@ -422,10 +438,11 @@ def _finished(
 ) -> Change:
     """Who did it where; a stop said along with it; the task woken, at a person's priority (T7)."""
     change = replace(change, entry=replace(change.entry, surface=click.surface))
-    if work.task.ended and change.task.ended:
-        return replace(change, posts=(*change.posts, report(work.task)))
+    if change.task.ended:
+        return change
     if decision.and_stop and change.task.stop_by is None:
-        change = replace(change, task=replace(change.task, stop_by=click.who.id))
+        stops = replace(change.entry, facts={**change.entry.facts, "stop": True})
+        change = replace(change, task=replace(change.task, stop_by=click.who.id), entry=stops)
     if change.task.stop_by is not None and can_stop_at_once(work):
         return stopped_at_once(work, change, change.task.stop_by, at)
     change = replace(change, task=replace(change.task, prio=Prio.PERSON))
@@ -444,7 +461,6 @@ def _new_episode(task: Task) -> Task:
         repeats=0,
         attempts=0,
         extra_rounds=0,
-        extra_tokens=0,
         stop_by=None,
         wrap=False,
         reason=None,
@@ -459,10 +475,12 @@ def incoming(event: Event, agent: Agent) -> Move[Task]:
 
     An open question takes a person's words as its answer; else they are unread until the next round
     boundary. They decide nothing (I15). A waiting task is queued where something can be said now, an
-    ended one starts an episode.
+    ended one starts an episode. Needs: event.
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, Task]:
+        if work.event is None:
+            return Lost(why="somebody applied it already"), work.task
         question = next((p for p in work.open_parks if p.kind is ParkKind.QUESTION), None)
         if event.kind is EventKind.MESSAGE and question is not None:
             change = _answered(work, question, event, at)
@@ -483,7 +501,7 @@ def _unread(work: Work, event: Event) -> Change:
     return Change(
         task=task,
         assigned=(event.key,),
-        posts=cards(work, [work.call(p.call_id) for p in work.open_parks]),
+        posts=cards_of(work, work.open_parks),
         entry=entry(_actor(event), "incoming", facts={"event": event.key.event_id}),
     )
 

@@ -10,8 +10,8 @@ from core.calls import MODEL_PURE_RISKS, Call, ParksAs
 from core.gate import Ruling, Verdict
 from core.ids import CallId, Run
 from core.model import ModelReply
-from core.moves.common import Answer, entry, fenced, gate, moved, owns, stands, withdrawn, worker
-from core.parks import ParkKind, shown_hash
+from core.moves.common import Answer, entry, fenced, gate, moved, owns, stands, worker
+from core.parks import shown_hash
 from core.plan import QUIET, AskModel, Reply, RunState, Signals, next_step, run_state
 from core.tasks import Json, MessageKind, Taint, Task
 from core.work import Change, Event, EventKind, Fenced, Lost, Move, NewMessage, Spend, TaskEvent, Work
@@ -51,7 +51,7 @@ def reserve(
     def move(work: Work, at: datetime) -> tuple[Change | Lost, tuple[RunState, Spend | None] | Fenced]:
         if not owns(work, run):
             return fenced(run)
-        state = run_state(work, agent, at, signals)
+        state = run_state(work, agent, signals)
         if not isinstance(next_step(state), AskModel):
             return Lost(why="the model is not to be asked now"), (state, None)
         facts = {"tokens": spend.reserved}
@@ -88,6 +88,7 @@ def record_reply(
             tokens_out=before.tokens_out + reply.usage.tokens_out,
             strikes=before.strikes + silent,
             attempts=0,
+            not_before=None,
             wrap=wrap,
         )
         body = {
@@ -181,7 +182,7 @@ _KINDS: Final = {
 def take(run: Run, agent: Agent) -> Move[Answer]:
     """The unread messages are in the transcript, at a round boundary, in the order they came (K36, K37).
 
-    Needs: unread. An open message or limit park is over with it.
+    Needs: unread.
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, Answer]:
@@ -190,7 +191,6 @@ def take(run: Run, agent: Agent) -> Move[Answer]:
         if any(not c.settled for c in work.round if c.round is not None):
             return stands(work, agent, at, "a call of the round is open")
         events = work.unread
-        answered = withdrawn(p for p in work.open_parks if p.kind in (ParkKind.MESSAGE, ParkKind.LIMIT))
         outside = any(_KINDS[e.kind] is not MessageKind.OWNER for e in events)
         task = replace(
             work.task,
@@ -200,7 +200,6 @@ def take(run: Run, agent: Agent) -> Move[Answer]:
         )
         change = Change(
             task=task,
-            parks=answered,
             messages=tuple(_message(e) for e in events),
             applied=tuple(e.key for e in events),
             entry=entry(worker(run), "take", facts={"events": [e.key.event_id for e in events]}),

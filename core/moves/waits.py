@@ -12,6 +12,8 @@ from core.ids import CallId, Run
 from core.moves.common import (
     Answer,
     cards,
+    cards_of,
+    ended_event,
     entry,
     error,
     fenced,
@@ -23,12 +25,11 @@ from core.moves.common import (
     settled,
     stands,
     stopped_at_once,
-    task_card,
     woken,
     worker,
 )
-from core.parks import LIMIT_CHOICES, Park, ParkKind, ParkState, Slip, shown_hash
-from core.plan import QUIET, Hold, HoldKind, Rest, RunState, Signals, next_step, run_state
+from core.parks import Choice, Park, ParkKind, ParkState, Slip, shown_hash
+from core.plan import QUIET, Hold, HoldKind, LimitKind, Rest, RunState, Signals, next_step, run_state
 from core.tasks import Json, TaskState
 from core.work import Change, Lost, Move, TaskEvent, Work
 
@@ -160,7 +161,7 @@ def rest(
     def move(work: Work, at: datetime) -> tuple[Change | Lost, Answer | None]:
         if not owns(work, run):
             return fenced(run)
-        state = run_state(work, agent, at, signals)
+        state = run_state(work, agent, signals)
         planned = Rest() if hold is None else Hold(hold)
         if next_step(state) != planned:
             return Lost(why="something came meanwhile"), state
@@ -174,7 +175,7 @@ def rest(
         change = Change(
             task=released(work.task, TaskState.WAITING),
             parks=parks,
-            posts=(task_card(work.task),) if hold is HoldKind.LIMIT else (),
+            posts=cards_of(work, parks),
             entry=entry(worker(run), "rest", facts={"hold": hold}),
         )
         return change, None
@@ -201,10 +202,16 @@ def _hold_park(
         shown_hash=shown_hash(
             org=task.org, agent=task.agent, tool="", tool_digest="", risk="", account=None, args=shown
         ),
-        choices=LIMIT_CHOICES if limit else (),
+        choices=_limit_choices(state) if limit else (),
         created_at=at,
         expires_at=at + patience.expires_in,
     )
+
+
+def _limit_choices(state: RunState) -> tuple[Choice, ...]:
+    """What lifts the limit that was reached, and the stop."""
+    of_tokens = state.over is not None and state.over.kind in (LimitKind.TOKENS, LimitKind.BUDGET)
+    return (Choice.MORE_TOKENS if of_tokens else Choice.MORE_ROUNDS, Choice.STOP)
 
 
 def expire(agent: Agent) -> Move[tuple[Park, ...]]:
@@ -228,17 +235,17 @@ def expire(agent: Agent) -> Move[tuple[Park, ...]]:
             task=work.task,
             calls=calls,
             parks=parks,
-            posts=cards(work, calls),
+            posts=cards_of(work, parks),
             entry=entry("sweeper", "expire", facts={"parks": [p.id for p in parks]}),
             events=tuple(TaskEvent(name="call_expired", call_id=c.id, data={"tool": c.tool}) for c in calls),
         )
         kinds = {p.kind for p in parks}
         if ParkKind.LIMIT in kinds and work.task.state is TaskState.WAITING:
-            change = replace(change, posts=(*change.posts, task_card(work.task)))
             return stopped_at_once(work, change, "expired", at), parks
         if ParkKind.MESSAGE in kinds and work.task.state is TaskState.WAITING:
             task = released(work.task, TaskState.DONE, reason="idle", ended_at=at)
-            return replace(change, task=task, posts=(*change.posts, report(task))), parks
+            events = (*change.events, ended_event(task))
+            return replace(change, task=task, posts=(*change.posts, report(task)), events=events), parks
         return woken(work, change, agent, at), parks
 
     return move

@@ -88,7 +88,7 @@ def command_line(database_url: str, folder: Path) -> CommandLine:
         env={
             "PATH": os.environ.get("PATH", ""),
             "LOGNAME": USER,
-            "COLUMNS": "100",
+            "COLUMNS": "90",
             "PYTHONWARNINGS": "error",
             "DATABASE_URL": database_url,
             "SHOP_DB": str(folder / "shop.db"),

@@ -195,25 +195,32 @@ async def test_those_who_recover_at_once_queue_a_task_once(planted: Planted) -> 
     assert {(await planted.task_row(task)).attempts for task in lost} == {1}
 
 
+def run_of(task: Task) -> Run:
+    return Run(org=task.org, task_id=task.id, epoch=task.epoch, worker=W1)
+
+
 async def test_a_heartbeat_renews_what_its_worker_still_holds(planted: Planted) -> None:
     org = await planted.organization("a")
     mine = await planted.running(org, "w1", BORN_AT)
     others = await planted.running(org, "w2", BORN_AT)
     ended = await planted.task(org, state=TaskState.DONE, worker="w1")
+    broken_off = await planted.running(org, "w1", BORN_AT)
+    runs = [run_of(task) for task in (mine, others, ended)]
 
-    assert await SqlQueue(planted.db).heartbeat(W1, 60) == [mine.ref]
+    assert await SqlQueue(planted.db).heartbeat(W1, runs, 60) == [mine.ref]
 
     renewed = (await planted.task_row(mine)).lease_until
     assert renewed is not None and renewed > await planted.now()
-    assert [await planted.task_row(task) for task in (others, ended)] == [others, ended]
+    left = [others, ended, broken_off]
+    assert [await planted.task_row(task) for task in left] == left
 
 
 @pytest.mark.rule("T3")
 async def test_a_task_that_was_recovered_is_missing_from_the_heartbeat(planted: Planted) -> None:
-    await planted.running(await planted.organization("a"), "w1", BORN_AT)
+    lost = await planted.running(await planted.organization("a"), "w1", BORN_AT)
     queue = SqlQueue(planted.db)
     await queue.recover(10)
-    assert await queue.heartbeat(W1, 60) == []
+    assert await queue.heartbeat(W1, [run_of(lost)], 60) == []
 
 
 async def floors(planted: Planted) -> list[int]:

@@ -416,7 +416,7 @@ async def test_a_seq_that_is_taken_is_a_stale_writers_and_writes_nothing(
 
 async def test_a_post_written_again_is_the_same_one_revised(db: Database, store: SqlTasks) -> None:
     await save(db, make.task(episode=2, round=3))
-    intent = PostIntent(kind=PostKind.CARD, dedup_key="card-1", round=3, prio=0)
+    intent = PostIntent(kind=PostKind.CARD, dedup_key="card-1", episode=1, round=3, prio=0)
     first = await store.change(make.task().ref, writing(posts=(intent,)))
     [row] = await rows_of(db, posts)
     written = {
@@ -444,7 +444,7 @@ async def test_a_new_revision_is_due_again_unless_the_post_is_just_being_sent(
     db: Database, store: SqlTasks, state: str, afterwards: str
 ) -> None:
     await save(db, make.task())
-    writes = writing(posts=(PostIntent(kind=PostKind.REPORT, dedup_key="report"),))
+    writes = writing(posts=(PostIntent(kind=PostKind.REPORT, dedup_key="report", episode=1),))
     await store.change(make.task().ref, writes)
     later = NOW + timedelta(days=900)
     await execute(db, update(posts).values(state=state, attempts=9, error="x", due_at=later))
@@ -457,7 +457,7 @@ async def test_a_new_revision_is_due_again_unless_the_post_is_just_being_sent(
 async def test_a_task_that_speaks_nowhere_writes_no_posts(db: Database, store: SqlTasks) -> None:
     await save(db, make.task(surface=None, thread_ref=None))
     await store.change(
-        make.task().ref, writing(posts=(PostIntent(kind=PostKind.REPORT, dedup_key="report"),))
+        make.task().ref, writing(posts=(PostIntent(kind=PostKind.REPORT, dedup_key="report", episode=1),))
     )
     assert await count_of(db, posts) == 0
 
@@ -596,7 +596,7 @@ async def test_a_change_that_fails_in_its_last_row_writes_nothing(db: Database, 
         calls=(make.call(),),
         parks=(make.park(),),
         messages=(NewMessage(kind=MessageKind.NOTE, body={}),),
-        posts=(PostIntent(kind=PostKind.REPORT, dedup_key="report"),),
+        posts=(PostIntent(kind=PostKind.REPORT, dedup_key="report", episode=1),),
         news=(make.event(),),
         spend=(Spend(hour=HOUR, used=1),),
         events=(TaskEvent(name="x"),),

@@ -93,11 +93,12 @@ class Mortal:
         self.at_commit = False  # the next COMMIT is the fated one
         self.cut: Callable[[], Awaitable[None]] | None = None  # set by who opens connections
         self._strike = strike or die
+        self._over = asyncio.Event()  # the strike is
         self._watch = watch
 
     async def call(self, name: str, act: Callable[[], Awaitable[T]]) -> T:
         """What *act* answers, unless this is where the process ends."""
-        self._living(name)
+        await self._living(name)
         self.calls.append(name)
         if len(self.calls) > MOST_CALLS:
             raise Endless(f"after {MOST_CALLS} calls, the last ones: {self.calls[-12:]}")
@@ -114,6 +115,7 @@ class Mortal:
         if side is Side.AFTER:
             await self.strike()
         if self.dead:  # somebody else died while this call was under way: its answer never arrives
+            await self._over.wait()
             raise Died
         if self._watch is not None:
             await self._watch()
@@ -121,16 +123,20 @@ class Mortal:
 
     async def strike(self) -> None:
         self.struck = True
-        await self._strike(self)
+        try:
+            await self._strike(self)
+        finally:
+            self._over.set()
 
     def _side(self) -> Side | None:
         if self.fate is None or self.struck or not self.fate.meets(self.calls):
             return None
         return self.fate.side
 
-    def _living(self, name: str) -> None:
+    async def _living(self, name: str) -> None:
         if self.dead:
             self.refused.append(name)
+            await self._over.wait()
             raise Died
 
 
@@ -243,8 +249,7 @@ class Wire:
         self._connections.clear()
 
     async def cut(self) -> None:
-        while self._connections:
-            driver = self._connections.pop()
+        for driver in self._connections:
             if hasattr(driver, "terminate"):
                 driver.terminate()  # asyncpg: the socket is closed, no message is sent
             else:

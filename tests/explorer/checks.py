@@ -106,7 +106,8 @@ class Checks:
             demand(any(p.holds for p in open_parks), "I19: it waits, and nothing holds it")
         if task.ended:
             demand(all(not p.holds for p in open_parks), "T9: it ended with a park that holds it")
-        if task.state is TaskState.DONE and task.reason != "idle":
+        ends_now = task.ended and (self.task is None or not self.task.ended)
+        if ends_now and task.state is TaskState.DONE and task.reason != "idle":
             newest = self.rows.messages[-1].kind
             demand(newest is MessageKind.ASSISTANT, "T9: it ended on words the model has not seen")
         self._parks()

@@ -26,6 +26,7 @@ class Rows:
     calls: dict[CallId, Call] = field(default_factory=dict)
     parks: dict[str, Park] = field(default_factory=dict)
     messages: list[Message] = field(default_factory=list)
+    new: list[Event] = field(default_factory=list)
     unread: list[Event] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
     now: datetime = START
@@ -71,7 +72,9 @@ class Rows:
         self.task = replace(change.task, next_seq=change.task.next_seq + len(rows))
         self.calls |= {c.id: c for c in change.calls}
         self.parks |= {p.id: p for p in change.parks}
+        self.unread += [e for e in self.new if e.key in change.assigned]
         self.unread = [e for e in self.unread if e.key not in change.applied]
+        self.new = [e for e in self.new if e.key not in (*change.assigned, *change.applied)]
         self.entries.append(change.entry)
         self.now += timedelta(seconds=1)
 
@@ -87,6 +90,7 @@ class Rows:
             calls=calls,
             parks=self._parks(need, calls),
             last=next((m for m in reversed(self.messages) if m.kind is not MessageKind.COMPACT), None),
+            event=next((e for e in self.new if e.key == need.event), None),
             unread=tuple(self.unread) if need.unread else (),
             roster=Roster(organization=self.organization, people=self.people) if need.roster else None,
             daily_tokens=0 if need.usage else None,

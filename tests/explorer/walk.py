@@ -260,11 +260,9 @@ class Walk:
             body={"text": "and this", "person": ADA.id},
         )
         self.trace.append("  owner writes")
-        self.rows.unread.append(event)
-        before = self.rows.task.unread
-        self.rows.apply(incoming(event, self.host.agents["lead"]))
-        if self.rows.task.unread == before:
-            self.rows.unread.remove(event)
+        self.rows.new.append(event)
+        for _ in range(self.rng.choice([1, 1, 2])):  # two processes may apply it
+            self.rows.apply(incoming(event, self.host.agents["lead"]), Need(event=event.key))
 
     def _stop(self) -> None:
         self.trace.append("  owner stops it")
