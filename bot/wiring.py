@@ -6,7 +6,7 @@ by whoever gets that far, so that ``--help`` and a wrong setting answer at once.
 
 import importlib
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +23,7 @@ from core.host import BaseHost, chief_of
 from core.ids import WorkerId
 from core.loop import OnStep, nobody_looks_on
 from core.ports import Clock, Ids, Model, Store
+from core.poster import Poster
 from core.worker import Worker
 
 DEFAULT_HOST = "bot.demo.shop:Shop"
@@ -46,7 +47,7 @@ class App:
     def host(self) -> BaseHost:
         return self.desk.host
 
-    def worker(self, on_step: OnStep = nobody_looks_on) -> Worker:
+    def worker(self, on_step: OnStep = nobody_looks_on, posters: Sequence[Poster] = ()) -> Worker:
         """A worker of this process, under a name no other one has."""
         return Worker(
             desk=self.desk,
@@ -55,6 +56,7 @@ class App:
             default_model=self.default_model,
             lease_seconds=self.settings.lease_seconds,
             on_step=on_step,
+            posters=posters,
         )
 
 

@@ -61,7 +61,7 @@ class Desk:
         raises: AlreadyDecided (who and when), ParkExpired, NotYourDecision, OutOfDate.
         Source: states.md C6; Slack answers within 3 seconds, so no I/O but the store.
         """
-        if decision.kind is DecisionKind.EDIT:
+        if decision.kind is DecisionKind.EDIT and view.park.open:  # else the move says what became of it
             decision = self._edit(view, decision, changes or {})
         click = Click(
             who=by.who,

@@ -68,10 +68,16 @@ class Intake:
         move = incoming(event, self.desk.agent(task.agent))
         return await self.store.tasks.change(task.ref, move, Need(event=event.key))
 
+    def _chief(self) -> str | None:
+        try:
+            return chief_of(self.desk.host)
+        except LookupError:
+            return None
+
     async def _open(self, event: Event, org: OrgId) -> Task | None:
-        agent = event.body.get("agent") or chief_of(self.desk.host)
-        if agent not in self.desk.host.agents:
-            await self._dead(event, f"there is no agent {agent}")
+        agent = event.body.get("agent") or self._chief()
+        if agent is None or agent not in self.desk.host.agents:
+            await self._dead(event, f"there is no agent {agent or 'who is the chief'}")
             return None
         person = event.body.get("person")
         new = NewTask(

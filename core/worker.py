@@ -6,7 +6,7 @@ on. Leases are for speed; what keeps a task from being worked on twice is its ep
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from core.decisions import Desk
@@ -17,6 +17,7 @@ from core.loop import OnStep, TaskRun, nobody_looks_on
 from core.moves.ends import give_back
 from core.moves.waits import expire
 from core.ports import Clock, Due, Model
+from core.poster import Poster
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +25,7 @@ POLL_SECONDS = 0.25
 SWEEP_SECONDS = 1.0
 SEAL_SECONDS = 2.0
 SEAL_LEASE_SECONDS = 10.0
+POST_SECONDS = 0.2
 DRAIN_SECONDS = 20.0
 """How long a stopping worker lets its steps finish; platforms kill 30 s after SIGTERM."""
 
@@ -39,8 +41,10 @@ class Worker:
     lease_seconds: float = 60.0
     slots: int = 10
     on_step: OnStep = nobody_looks_on
+    posters: Sequence[Poster] = ()
     _runs: dict[Run, asyncio.Task[None]] = field(default_factory=dict, init=False)
     _stopping: bool = field(default=False, init=False)
+    _sealing: int | None = field(default=None, init=False)
 
     async def work(self, stop: asyncio.Event) -> None:
         """Works until *stop* is set; then finishes or gives back what is in hand."""
@@ -49,12 +53,14 @@ class Worker:
             asyncio.create_task(self._every(self.lease_seconds / 3, self._heartbeat)),
             asyncio.create_task(self._every(SWEEP_SECONDS, self.sweep)),
             asyncio.create_task(self._every(SEAL_SECONDS, self.seal)),
+            *(asyncio.create_task(self._every(POST_SECONDS, p.deliver)) for p in self.posters),
         ]
         try:
             await stop.wait()
             self._stopping = True
             await claiming  # ends by itself: a claim cut off in its commit would be nobody's
             await self._drain()
+            await self._leave()
         finally:
             for chore in (claiming, *chores):
                 chore.cancel()
@@ -68,8 +74,11 @@ class Worker:
                 await self.sweep()
                 claimed = await self.claim()
                 if not claimed and not self._runs:
-                    return
-                await asyncio.gather(*self._runs.values())
+                    return await self._leave()
+                for ended in await asyncio.gather(*self._runs.values(), return_exceptions=True):
+                    # a run that lost its lease was cancelled by the heartbeat; that is an ordinary end
+                    if isinstance(ended, BaseException) and not isinstance(ended, asyncio.CancelledError):
+                        raise ended
         finally:
             beating.cancel()
             await asyncio.gather(beating, return_exceptions=True)
@@ -133,10 +142,19 @@ class Worker:
     async def seal(self) -> None:
         """New audit entries are in their organization's chain, if this worker is the one who seals."""
         leases, ledger = self.desk.store.leases, self.desk.store.ledger
-        if await leases.take("seal", self.worker_id, SEAL_LEASE_SECONDS) is None:
+        self._sealing = await leases.take("seal", self.worker_id, SEAL_LEASE_SECONDS)
+        if self._sealing is None:
             return
         for org in await ledger.organizations():
             await ledger.seal(org, 1000)
+
+    async def _leave(self) -> None:
+        """What is new is shown and sealed once more, and the next worker may seal at once."""
+        for poster in self.posters:
+            await poster.deliver_all()
+        await self.seal()
+        if self._sealing is not None:
+            await self.desk.store.leases.drop("seal", self._sealing)
 
     async def _drain(self) -> None:
         """Steps in hand get some seconds; what is left is cancelled and its task given back."""
@@ -157,5 +175,5 @@ class Worker:
                 await chore()
             except Exception:
                 # the top of the worker: the database may be away for a while
-                log.exception("%s failed; tried again", chore.__name__)
+                log.exception("%s failed; tried again", getattr(chore, "__name__", chore))
             await self.clock.sleep(seconds)

@@ -1,18 +1,13 @@
 """The database's schema against this tree's: brought to it, or asked whether it is there.
 
-Migrations ride in the package, so that a wheel migrates without a file beside it. Safe to run by
-several processes at once, and again; within one process one at a time (alembic's context is global).
+Safe to run by several processes at once, and again; within one process one at a time (alembic's
+context is global).
 """
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeVar
 
-from alembic import command
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, select
+from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, select
 
 from adapters.store.engine import connected, make_engine, retried, to_the_end, writing_engine
 from adapters.store.tables import schema_compat
@@ -23,6 +18,11 @@ T = TypeVar("T")
 
 SCHEMA = 1
 """Raised when code could no longer run on an older schema; see `schema_compat`."""
+
+REVISIONS = ("0001", "0002")
+"""The migrations this tree knows, oldest first; a test holds them against the folder."""
+
+_VERSION = Table("alembic_version", MetaData(), Column("version_num", String))
 
 
 async def migrate(url: str) -> None:
@@ -53,39 +53,35 @@ async def _connected(url: str, work: Callable[[Connection], T]) -> T:
         await to_the_end(engine.dispose())
 
 
-def _config(connection: Connection) -> Config:
-    config = Config()
-    folder = Path(__file__).with_name("migrations")
-    config.set_main_option("script_location", str(folder).replace("%", "%%"))
-    config.attributes["connection"] = connection  # env.py takes it from there
-    return config
-
-
 def _upgrade(connection: Connection) -> None:
-    config = _config(connection)
-    newer = _is_newer(connection, ScriptDirectory.from_config(config))
+    from adapters.store.upgrade import (
+        to_head,  # here: alembic takes long to import, and only migrate needs it
+    )
+
+    newer = _is_newer(connection)
     fits = not newer or _is_compatible(connection)
-    connection.rollback()  # env.py begins its own
+    connection.rollback()  # the migration begins its own
     if not fits:
         raise StoreError("the database's schema is too new for this version; deploy a newer one")
     if not newer:
-        command.upgrade(config, "head")
+        to_head(connection)
 
 
 def _fits(connection: Connection) -> bool:
-    script = ScriptDirectory.from_config(_config(connection))
-    if _is_newer(connection, script):
+    if _is_newer(connection):
         return _is_compatible(connection)
-    return _heads(connection) == set(script.get_heads())
+    return _revision(connection) == REVISIONS[-1]
 
 
-def _heads(connection: Connection) -> set[str]:
-    return set(MigrationContext.configure(connection).get_current_heads())
+def _revision(connection: Connection) -> str | None:
+    """The revision the database is at; None before the first."""
+    if not inspect(connection).has_table(_VERSION.name):
+        return None
+    return connection.execute(select(_VERSION.c.version_num)).scalar_one_or_none()
 
 
-def _is_newer(connection: Connection, script: ScriptDirectory) -> bool:
-    known = {revision.revision for revision in script.walk_revisions()}
-    return not _heads(connection) <= known
+def _is_newer(connection: Connection) -> bool:
+    return _revision(connection) not in (None, *REVISIONS)
 
 
 def _is_compatible(connection: Connection) -> bool:

@@ -16,7 +16,9 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from adapters.store import is_current, migrate
 from adapters.store.engine import Database
 from adapters.store.rows import audit_row
+from adapters.store.schema import REVISIONS
 from adapters.store.tables import audit, messages, metadata, queue_floor, schema_compat
+from adapters.store.upgrade import revisions
 from core.audit import AuditEntry
 from core.errors import StoreError
 from tests.contract import factories as make
@@ -171,3 +173,7 @@ async def test_an_insert_or_replace_replaces_nothing(db: Database) -> None:
             .prefix_with("OR REPLACE")
             .values(org=ORG, task_id="task-1", seq=1, kind="goal", at=NOW),
         )
+
+
+def test_the_revisions_this_tree_knows_are_those_of_its_folder() -> None:
+    assert revisions() == REVISIONS

@@ -416,7 +416,7 @@ async def test_a_seq_that_is_taken_is_a_stale_writers_and_writes_nothing(
 
 async def test_a_post_written_again_is_the_same_one_revised(db: Database, store: SqlTasks) -> None:
     await save(db, make.task(episode=2, round=3))
-    intent = PostIntent(kind=PostKind.CARD, dedup_key="card-1", episode=1, round=3, prio=0)
+    intent = PostIntent(kind=PostKind.CARD, dedup_key="card-1", episode=2, round=3, prio=0)
     first = await store.change(make.task().ref, writing(posts=(intent,)))
     [row] = await rows_of(db, posts)
     written = {

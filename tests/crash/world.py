@@ -26,12 +26,13 @@ from core.canonical import dump, load
 from core.decisions import Answering, Desk
 from core.errors import AlreadyDecided, DecisionError, ToolFailed
 from core.host import BaseHost
-from core.ids import CallId, EventKey, OrgId, PersonId, WorkerId
+from core.ids import CallId, EventKey, OrgId, PersonId, Run, WorkerId
 from core.model import ModelReply, Request
 from core.moves.ends import stop
 from core.moves.people import Decision
 from core.parks import Choice, DecisionKind, ParkKind
 from core.people import Organization, Person, Role
+from core.plan import RunState, Step
 from core.ports import Ids, ParkView, Query, Story
 from core.poster import Poster, View
 from core.tasks import Json, Task
@@ -413,7 +414,7 @@ async def _send(name: str, args: Json, context: ToolContext) -> str:
         task = (await world.ground.store.ledger.find(world.org, Query()))[0]
         await world.hand.stop(life.desk, task)
     if name in scenario.silent:
-        await life.clock.sleep(10_000)
+        await life.clock.go_by(10_000)
     return "done"
 
 
@@ -459,6 +460,17 @@ async def delete_tag(name: str, context: ToolContext) -> object:
 TOOLS = {t.name: t for t in (read_order, send_note, refund, delete_tag)}
 
 
+class StillClock(ManualClock):
+    """Time stands still, so that chores never come round by themselves and calls keep their order."""
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.Event().wait()
+
+    async def go_by(self, seconds: float) -> None:
+        """It is *seconds* later, time-outs on the way included."""
+        await ManualClock.sleep(self, seconds)
+
+
 # ── one process ──────────────────────────────────────────────────────────────────────────────
 
 
@@ -469,14 +481,18 @@ class Life:
         self._others = asyncio.all_tasks()
         self.world = world
         self.mortal = mortal
-        self.clock = ManualClock(datetime.now(UTC))
+        self.clock = StillClock(datetime.now(UTC))
         ids = CountingIds(first=world.number * 1_000_000 + number * 10_000)
         self.real, self.wire = world.ground.lend(ids)
         mortal.cut = self.wire.cut
         self.desk = Desk(store=MortalStore(mortal, self.real), host=Shop(self), ids=ids)
         self.worker = Worker(
-            desk=self.desk, clock=self.clock, worker_id=WorkerId(f"worker-{world.number}-{number}")
+            desk=self.desk,
+            clock=self.clock,
+            worker_id=WorkerId(f"worker-{world.number}-{number}"),
+            on_step=self._beat_once,
         )
+        self._has_beaten = False
         surface = MortalSurface(mortal, Chat(world.journal))
         self.poster = Poster(desk=self.desk, name=SURFACE, surface=surface)
 
@@ -491,6 +507,14 @@ class Life:
                 await self.worker.seal()
                 return
         raise Endless(f"there is still something to do after {ROUNDS} rounds")
+
+    async def _beat_once(self, _: Step, state: RunState) -> None:
+        """The lease is renewed in front of the first step; the chore itself waits for the clock."""
+        if not self._has_beaten:
+            self._has_beaten = True
+            worker, task = self.worker.worker_id, state.task
+            run = Run(org=task.org, task_id=task.id, epoch=task.epoch, worker=worker)
+            await self.desk.store.queue.heartbeat(worker, [run], self.worker.lease_seconds)
 
     async def receive(self) -> None:
         """The owner's message is in the inbox. A surface that gets no answer sends it once more."""
