@@ -140,7 +140,7 @@ class TaskRun:
             case Ask(calls=calls):
                 return await self._ask(calls, state)
             case Rest():
-                return await self._change(rest(self.run, self.agent))
+                return await self._change(rest(self.run, self.agent, release=self._unused()))
             case Take():
                 return await self._change(take(self.run, self.agent), Need(unread=True))
             case AskModel(wrap=wrap):
@@ -152,11 +152,12 @@ class TaskRun:
                 words = "The conversation no longer fits the model."
                 return await self._fail("size", words)
             case Hold(kind=kind):
-                signals = self._signals(state)
-                move = rest(self.run, self.agent, hold=kind, slip=slip(self.ids), signals=signals)
+                signals, unused = self._signals(state), self._unused()
+                names = slip(self.ids)
+                move = rest(self.run, self.agent, hold=kind, slip=names, signals=signals, release=unused)
                 return await self._change(move, _USAGE)
             case GiveBack():
-                await self._change(give_back(self.run))
+                await self._change(give_back(self.run, release=self._unused()))
                 return None
             case End():
                 result = _end_result(step, state)

@@ -31,7 +31,7 @@ from core.moves.common import (
 from core.parks import Choice, Park, ParkKind, ParkState, Slip, shown_hash
 from core.plan import QUIET, Hold, HoldKind, LimitKind, Rest, RunState, Signals, next_step, run_state
 from core.tasks import Json, TaskState
-from core.work import Change, Lost, Move, TaskEvent, Work
+from core.work import Change, Lost, Move, Spend, TaskEvent, Work
 
 _KIND_OF: Final = {
     ParksAs.QUESTION: ParkKind.QUESTION,
@@ -151,11 +151,13 @@ def rest(
     slip: Slip | None = None,
     signals: Signals = QUIET,
     patience: Patience = PATIENCE,
+    release: Spend | None = None,
 ) -> Move[Answer | None]:
     """The task waits, if under the lock there still is nothing to do but that (T6); answers None then.
 
     Otherwise nothing is written and the answer says go on: a click or message between the plan and
-    the lock is not lost. A Hold's park is opened in the same change. Needs: usage, for a limit.
+    the lock is not lost. A Hold's park is opened in the same change. *release* gives back a reservation
+    of which nothing was used. Needs: usage, for a limit.
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, Answer | None]:
@@ -176,6 +178,7 @@ def rest(
             task=released(work.task, TaskState.WAITING),
             parks=parks,
             posts=cards_of(work, parks),
+            spend=() if release is None else (release,),
             entry=entry(worker(run), "rest", facts={"hold": hold}),
         )
         return change, None

@@ -11,9 +11,7 @@ from core.ports import Story
 from core.tasks import Json, Task, TaskState
 from tests.crash.world import TOOLS, Journal, Sight
 
-RULES = ("I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I16", "I17", "I19", "I20", "I34")
-READS = 3
-"""How often a lost read is run (C20); each crash may lose one more that was not recorded."""
+RULES = ("I1", "I2", "I3", "I4", "I5", "I6", "I7", "I8", "I16", "I19", "I20", "I34")
 
 
 def complaints(sights: Sequence[Sight], journal: Journal, *, zombie: bool = False) -> list[str]:
@@ -52,6 +50,8 @@ def _one_decision(story: Story, journal: Journal) -> Iterator[str]:
         yield f"I1: {written} decisions in the audit, {len(decided)} decided parks"
     for won in journal.read("rival_won"):
         yield f"I1: the second click on {won['token']} counted"
+    for misled in journal.read("rival_misled"):
+        yield f"I1: who clicked second on {misled['token']} is told: {misled['words']}"
     undecided = [p for p in story.parks if p.state is not ParkState.DECIDED and p.by_person is not None]
     yield from (f"I1: park {p.id} is {p.state} and has a decision" for p in undecided)
 

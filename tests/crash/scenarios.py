@@ -61,7 +61,7 @@ READ = Scenario(
         says("Both are open."),
     ),
     outcomes=(Outcome.SUCCEEDED, Outcome.SUCCEEDED),
-    at_least=20,
+    at_least=30,
 )
 
 # The second note is the same one: its key is taken by then, whatever became of the first.
@@ -71,7 +71,7 @@ SEND = Scenario(
     settings={"contact": Setting.ALLOW},
     outcomes=(Outcome.SUCCEEDED, Outcome.DUPLICATE),
     sent=(NOTE,),
-    at_least=25,
+    at_least=35,
 )
 
 TWO_PARKS = Scenario(
@@ -80,7 +80,7 @@ TWO_PARKS = Scenario(
     answers={"refund": APPROVE, "delete_tag": DECLINE},
     outcomes=(Outcome.SUCCEEDED, Outcome.DECLINED),
     sent=(REFUND,),
-    at_least=40,
+    at_least=55,
 )
 
 EDIT = Scenario(
@@ -89,7 +89,7 @@ EDIT = Scenario(
     answers={"refund": Answer(kind=DecisionKind.EDIT, changes={"amount": Decimal("19.50")})},
     outcomes=(Outcome.SUCCEEDED,),
     sent=(("refund", {"order_id": "A7", "amount": Decimal("19.50")}),),
-    at_least=35,
+    at_least=55,
 )
 
 DECLINED = Scenario(
@@ -97,7 +97,7 @@ DECLINED = Scenario(
     script=(calls(REFUND), calls(REFUND), says("Then not.")),
     answers={"refund": DECLINE},
     outcomes=(Outcome.DECLINED, Outcome.REFUSED),
-    at_least=35,
+    at_least=55,
 )
 
 TIMEOUT = Scenario(
@@ -107,7 +107,7 @@ TIMEOUT = Scenario(
     silent=frozenset({"refund"}),
     outcomes=(Outcome.SUCCEEDED,),  # once the owner said that it went out
     sent=(REFUND,),
-    at_least=30,
+    at_least=50,
 )
 
 OBSERVE = Scenario(
@@ -115,7 +115,7 @@ OBSERVE = Scenario(
     script=(calls(("read_order", {"order_id": "A7"}), NOTE), says("I would have written to Bob.")),
     settings={"contact": Setting.OBSERVE},
     outcomes=(Outcome.SUCCEEDED, Outcome.OBSERVED),
-    at_least=20,
+    at_least=30,
 )
 
 STOPPED = Scenario(
@@ -126,7 +126,7 @@ STOPPED = Scenario(
     outcomes=(Outcome.SUCCEEDED, Outcome.WITHDRAWN),
     sent=(REFUND,),
     ends=TaskState.STOPPED,
-    at_least=35,
+    at_least=50,
 )
 
 EIGHT = (READ, SEND, TWO_PARKS, EDIT, DECLINED, TIMEOUT, OBSERVE, STOPPED)
@@ -137,7 +137,7 @@ STOPPED_WAITING = Scenario(
     stop=Stop.WAITING,
     outcomes=(Outcome.WITHDRAWN,),
     ends=TaskState.STOPPED,
-    at_least=20,
+    at_least=40,
 )
 
 NOT_SENT = Scenario(
@@ -146,7 +146,7 @@ NOT_SENT = Scenario(
     settings={"contact": Setting.ALLOW},
     refusing=frozenset({"send_note"}),
     outcomes=(Outcome.FAILED,),
-    at_least=20,
+    at_least=30,
 )
 
 # A round of two effects that need no click, between which a process may end.
@@ -156,7 +156,7 @@ TWO_SENDS = Scenario(
     settings={"contact": Setting.ALLOW},
     outcomes=(Outcome.SUCCEEDED, Outcome.SUCCEEDED),
     sent=(NOTE, ("send_note", {"to": "eve@example.com", "text": "Hello."})),
-    at_least=25,
+    at_least=35,
 )
 
 # The one that is played with real processes: an effect without a click, and one that a person edits.
@@ -167,7 +167,7 @@ SEND_AND_EDIT = Scenario(
     answers=EDIT.answers,
     outcomes=(Outcome.SUCCEEDED, Outcome.SUCCEEDED),
     sent=(NOTE, *EDIT.sent),
-    at_least=45,
+    at_least=60,
 )
 
 ALL = {s.name: s for s in (*EIGHT, STOPPED_WAITING, NOT_SENT, TWO_SENDS, SEND_AND_EDIT)}

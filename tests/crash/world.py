@@ -324,8 +324,10 @@ class Hand:
         by = Answering(who=self.world.other, surface=SURFACE, event_id=f"rival:{view.park.token}")
         try:
             await desk.decide(by, view, _opposite(decision))
+        except AlreadyDecided:
+            return  # told who decided, and when
         except DecisionError as refused:
-            self.world.journal.write("rival_refused", token=view.park.token, words=str(refused))
+            self.world.journal.write("rival_misled", token=view.park.token, words=str(refused))
         else:
             self.world.journal.write("rival_won", token=view.park.token)
 
@@ -486,15 +488,15 @@ class Life:
         self.real, self.wire = world.ground.lend(ids)
         mortal.cut = self.wire.cut
         self.desk = Desk(store=MortalStore(mortal, self.real), host=Shop(self), ids=ids)
+        surface = MortalSurface(mortal, Chat(world.journal))
         self.worker = Worker(
             desk=self.desk,
             clock=self.clock,
             worker_id=WorkerId(f"worker-{world.number}-{number}"),
             on_step=self._beat_once,
+            posters=[Poster(desk=self.desk, name=SURFACE, surface=surface)],
         )
         self._has_beaten = False
-        surface = MortalSurface(mortal, Chat(world.journal))
-        self.poster = Poster(desk=self.desk, name=SURFACE, surface=surface)
 
     async def live(self) -> None:
         """Until nothing is left to do. Raises Died, and Endless where it does not come to an end."""
@@ -502,9 +504,7 @@ class Life:
         await self.receive()
         for _ in range(ROUNDS):
             await self.worker.until_idle()
-            await self.poster.deliver_all()
             if not await self.world.hand.acts(self.desk):
-                await self.worker.seal()
                 return
         raise Endless(f"there is still something to do after {ROUNDS} rounds")
 
@@ -527,8 +527,10 @@ class Life:
         await self.desk.store.inbox.receive(message)
 
     async def end(self) -> None:
-        """Nothing of this process is left: what still runs is over, its connections are closed."""
-        left = asyncio.all_tasks() - self._others - {asyncio.current_task()}
+        """Nothing of this process is left: what a death let run is over, its connections are closed."""
+        left: set[asyncio.Task[object]] = set()
+        if self.mortal.dead:
+            left = asyncio.all_tasks() - self._others - {asyncio.current_task()}
         for one in left:
             one.cancel()
         await asyncio.gather(*left, return_exceptions=True)
