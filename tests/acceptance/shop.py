@@ -171,6 +171,13 @@ class ShopHost(BaseHost):
         return None if by is None else f"{tool.name}:{args[by]}"
 
 
+class HandClock(ManualClock):
+    """Time that moves by hand alone: who sleeps is asleep until it is cancelled."""
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.Event().wait()
+
+
 class Shop:
     """One process's bot. *tools* stand in for, or beside, those of `tools_of`."""
 
@@ -187,7 +194,7 @@ class Shop:
     ) -> None:
         self.world = world
         self.model = script if isinstance(script, ScriptedModel) else script_from(script)
-        self.clock = ManualClock()
+        self.clock = HandClock()
         self.host = ShopHost(world, self.model, sam, tools, keys)
         self._ids = SystemIds()
         self.store = open_store(url, audit_key=AUDIT_KEY, ids=self._ids, pool_size=pool_size)

@@ -36,6 +36,7 @@ from tests.acceptance.shop import (
     SURFACE,
     U1,
     U2,
+    HandClock,
     Shop,
     Street,
     agent,
@@ -49,13 +50,6 @@ READ = calls(("read_order", {"id": "A1"}))
 TWO = calls(("send_note", NOTE), ("refund", REFUND))
 PATIENCE_SECONDS = 60
 """How long a test waits for what must come; far longer than it takes."""
-
-
-class HandClock(ManualClock):
-    """Time that moves by hand alone: who sleeps is asleep until it is cancelled."""
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.Event().wait()
 
 
 class HurriedClock(SystemClock):

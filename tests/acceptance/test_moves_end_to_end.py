@@ -193,7 +193,7 @@ async def at_the_limit(shop: Shop, rounds: int) -> tuple[Task, ParkView]:
     assert (last.tools, last.turns[-1].role) == ((), "user")
     assert "A limit is reached" in (last.turns[-1].text or "")
     view = await shop.view(task, kind=ParkKind.LIMIT)
-    assert view.park.choices == (Choice.MORE_ROUNDS, Choice.MORE_TOKENS, Choice.STOP)
+    assert view.park.choices == (Choice.MORE_ROUNDS, Choice.STOP)
     return task, view
 
 
