@@ -409,7 +409,8 @@ async def test_s12_an_approved_tool_that_is_late_may_have_gone_out_and_its_card_
     async def send_note(to: str, text: str) -> None:
         """Send a note to a customer."""
         street.world.effects.append(("send_note", to, text))
-        await shop.clock.sleep(31)
+        shop.clock.advance(31)
+        await asyncio.Event().wait()  # for ever, but for the time-out
 
     shop = street.open(NOTE_SCRIPT, tools=[send_note])
     task = await shop.parked()
