@@ -117,6 +117,8 @@ def _body(card: Card, row: Row, answers: Answers) -> Sequence[RenderableType]:
     if card.unread:
         came = "A message came" if card.unread == 1 else f"{card.unread} messages came"
         parts.append(Text(f"{came} meanwhile; the agent reads on after this.", style="cyan"))
+    if row.seen is not None:
+        parts += [text(f"As it is now: {row.seen}"), Text()]
     parts += [Text(_when(row), style="dim"), Text(), choices_line(row, answers)]
     return parts
 

@@ -60,6 +60,7 @@ class Row:
     risk: str
     why: str  # the rule, in words
     fields: tuple[Field, ...]
+    seen: str | None  # what is so now, by the tool's precondition; a decision holds while it stays so
     choices: tuple[str, ...]  # the verbs a person may answer with, in the order shown; none once ended
     status: str | None  # who decided what and when, and what came of it; None while it waits
     expires_at: datetime | None
@@ -141,6 +142,7 @@ def _row(
         risk=call.risk if call else "",
         why=_why(park, call),
         fields=_fields(call, editable.get(call.tool)) if call else (),
+        seen=shown_value(park.shown["seen"]) if "seen" in park.shown else None,
         choices=choices if park.open else (),
         status=None if park.open else _status(park, call, roster),
         expires_at=park.expires_at,

@@ -45,10 +45,11 @@ from core.plan import (
     next_step,
     run_state,
 )
-from core.ports import Clock, Ids, Model, Store
+from core.ports import Clock, Ids, Model, Store, Transcript
 from core.proposals import declined, propose, storable, told, tools_of
+from core.repeats import reminded, repeated
 from core.tasks import Json, MessageKind
-from core.tools import Tool, ToolContext, check
+from core.tools import Seen, Tool, ToolContext, check, look
 from core.tools import run as run_tool
 from core.transcript import NUDGES, turns
 from core.work import NOTHING, Fenced, Move, Need, NewMessage, R, Spend
@@ -86,6 +87,7 @@ class TaskRun:
     agent: Agent = field(init=False)
     _since: datetime = field(init=False)
     _reserved: Spend | None = field(default=None, init=False)
+    _history: Transcript | None = field(default=None, init=False)  # as it was at this round's request
 
     async def go(self) -> None:
         """The task waits, has ended, is queued again, or belongs to another run."""
@@ -185,13 +187,29 @@ class TaskRun:
     async def _settle(self, calls: Sequence[Call], said: Outcome | None, state: RunState) -> Answer:
         tools = tools_of(self.host, state.task, self.agent)
         results = {c.id: told(c, tools) if said is None else error(said, _SETTLED_WORDS[said]) for c in calls}
-        return await self._settled(results, crashed=said is Outcome.FAILED)
+        return await self._settled(calls, results, crashed=said is Outcome.FAILED)
 
     async def _settled(
-        self, results: dict[CallId, Result], *, taints: bool = False, crashed: bool = False
+        self,
+        calls: Sequence[Call],
+        results: dict[CallId, Result],
+        *,
+        taints: bool = False,
+        crashed: bool = False,
     ) -> Answer:
-        reserving = self._reservation()
-        move = settle(self.run, self.agent, results, taints=taints, crashed=crashed, reserve=reserving)
+        """The calls have these results, those that came out so before with a reminder (I25)."""
+        history = self._history or await self.store.tasks.transcript(self.run.ref)
+        pairs = [(c, results[c.id]) for c in calls]
+        counts = repeated(history.messages, history.calls, pairs)
+        move = settle(
+            self.run,
+            self.agent,
+            reminded(results, counts),
+            taints=taints,
+            crashed=crashed,
+            repeats=max(counts.values(), default=0),
+            reserve=self._reservation(),
+        )
         return self._keep(await self._change(move, _USAGE))
 
     async def _run_reads(self, calls: Sequence[Call], state: RunState) -> Answer:
@@ -205,15 +223,17 @@ class TaskRun:
 
         done = await asyncio.gather(*(one(c) for c in calls))
         taints = any(t for _, _, t in done)
-        return await self._settled({c.id: result for c, result, _ in done}, taints=taints)
+        return await self._settled(calls, {c.id: result for c, result, _ in done}, taints=taints)
 
     async def _run_effect(self, call: Call, state: RunState) -> Answer:
         """Check, mark, handler, outcome. The handler starts only once the marker is committed (I2)."""
         tool = self._tool(call, state)
-        problem = None
+        problem, seen = None, Seen()
         if tool is not None:
-            found = await check(tool, call.args, self._context(call, state), self.clock)
+            context = self._context(call, state)
+            found = await check(tool, call.args, context, self.clock)
             problem = f"{found.account} is not connected" if isinstance(found, NeedsConnect) else found
+            seen = await look(tool, call.args, context, self.clock)
         key = call.id if tool is None else self.host.sent_key(state.task, tool, call.args) or call.id
         move = mark(
             self.run,
@@ -222,7 +242,8 @@ class TaskRun:
             tool=None if tool is None else ToolFacts(digest=tool.digest, risk=tool.risk),
             effect_key=key,
             slip=slip(self.ids),
-            problem=problem,
+            problem=problem or seen.problem,
+            seen=seen.value,
         )
         marked = await self._change(move, Need(call=call.id, effect_key=call.effect_key or key, roster=True))
         if not isinstance(marked, Marked):
@@ -263,7 +284,9 @@ class TaskRun:
         if isinstance(found, NeedsConnect):
             shown = {"url": found.url}
             return Asking(call_id=call.id, slip=slip(self.ids), account=found.account, shown=shown)
-        return Asking(call_id=call.id, slip=slip(self.ids), problem=found)
+        seen = await look(tool, call.args, self._context(call, state), self.clock)
+        shown = {} if seen.value is None else {"seen": seen.value}
+        return Asking(call_id=call.id, slip=slip(self.ids), problem=found or seen.problem, shown=shown)
 
     def _tool(self, call: Call, state: RunState) -> Tool | None:
         return tools_of(self.host, state.task, self.agent).get(call.tool)
@@ -294,7 +317,7 @@ class TaskRun:
         if model is None:
             words = "No model is set up: set MODEL and a model key, or give the host a model."
             return await self._fail("model", words)
-        said = await self.store.tasks.transcript(self.run.ref)
+        said = self._history = await self.store.tasks.transcript(self.run.ref)
         tools = tools_of(self.host, state.task, self.agent)
         system = await self.host.system_prompt(state.task, self.agent)
         request = Request(

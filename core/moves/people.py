@@ -19,6 +19,7 @@ from core.errors import (
 from core.gate import Verdict
 from core.ids import CallId, Token
 from core.moves.common import (
+    Result,
     can_stop_at_once,
     cards,
     cards_of,
@@ -44,7 +45,8 @@ class Decision:
     """What a person says to a park.
 
     *args*: the whole arguments after an edit, checked against the tool's schema and its editable
-    fields already. *and_stop*: decline, and stop the task.
+    fields already. *reason*: the words that go with it; of an answer, the answer. *and_stop*: decline,
+    and stop the task.
     """
 
     kind: DecisionKind
@@ -217,6 +219,11 @@ def _decide(
         case DecisionKind.REVISE if park.kind is ParkKind.APPROVAL:
             words = f"Not run. The owner says, change it: {decision.reason or 'propose something else'}"
             return _change(work, (park,), settled(call, error(Outcome.REVISED, words), at), "revise")
+        case DecisionKind.ANSWER if park.kind is ParkKind.QUESTION:
+            if not (decision.reason or "").strip():
+                raise DecisionError("say the answer")
+            told = Result(outcome=Outcome.ANSWERED, result={"value": decision.reason})
+            return _change(work, (park,), settled(call, told, at), "answer")
         case DecisionKind.CONNECTED if park.kind is ParkKind.CONNECT:
             words = "The account is connected now. Not run yet: call the tool again."
             return _change(work, (park,), settled(call, error(Outcome.ANSWERED, words), at), "connected")

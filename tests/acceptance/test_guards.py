@@ -1,0 +1,171 @@
+"""Questions, the repeat guard, and what an approver saw, on both databases."""
+
+from collections.abc import Mapping
+
+import pytest
+
+from core.calls import Outcome
+from core.errors import DecisionError, ToolFailed
+from core.moves.people import Decision
+from core.parks import Choice, DecisionKind, ParkKind
+from core.repeats import REMINDER
+from core.tasks import Json, Task, TaskState
+from core.testing import calls, says
+from core.tools import Tool, tool
+from tests.acceptance.shop import REFUND, U1, Shop, Street, agent, results
+
+READ = calls(("read_order", {"id": "A1"}))
+
+# ── the same again (I25) ─────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.rule("I25")
+async def test_the_same_read_is_answered_with_a_reminder_and_the_third_time_ends_it(street: Street) -> None:
+    shop = street.open([READ, READ, READ, says("A1 is all I know.")])
+    task = await shop.ask()
+    await shop.run()
+
+    told = [results(request)[0][1] for request in shop.model.requests[1:]]
+    assert [REMINDER in (text or "") for text in told] == [False, True, True]
+    assert shop.model.requests[-1].tools == ()  # the closing round
+    assert (await shop.task(task)).state is TaskState.WAITING
+    view = await shop.view(task, None, kind=ParkKind.LIMIT)
+    assert view.park.choices == (Choice.MORE_ROUNDS, Choice.STOP)
+
+
+@pytest.mark.rule("I25")
+async def test_a_message_in_between_makes_it_no_repetition(street: Street) -> None:
+    shop = street.open([READ, says("Done."), READ, says("Done."), READ, says("Done.")])
+    task = await shop.ask()
+    await shop.run()
+    for _ in range(2):
+        await shop.say(task, "Look again.")
+        await shop.run()
+    assert all(REMINDER not in (text or "") for _, text in results(shop.model.requests[-1]))
+    assert (await shop.task(task)).state is TaskState.DONE
+
+
+# ── questions (C11) ──────────────────────────────────────────────────────────────────────────
+
+ASK = calls(("ask_owner", {"question": "Which colour?", "suggestions": ["red", "blue"]}))
+CURIOUS = agent(tools=("read_order", "ask_owner"))
+
+
+async def asked(shop: Shop) -> tuple[Task, Json]:
+    task = await shop.ask()
+    await shop.run()
+    return task, await shop.view(task, kind=ParkKind.QUESTION)
+
+
+@pytest.mark.rule("C11", "T7")
+async def test_the_owners_answer_is_the_result_of_the_question(street: Street) -> None:
+    shop = street.open([ASK, says("Blue it is.")], sam=CURIOUS)
+    task, view = await asked(shop)
+    await shop.decide(view, Decision(kind=DecisionKind.ANSWER, reason="the blue one"))
+    await shop.run()
+    assert results(shop.model.requests[-1])[0][1] == "the blue one"
+    assert (await shop.call(task)).outcome is Outcome.ANSWERED
+
+
+@pytest.mark.rule("C11", "I15")
+async def test_words_in_the_thread_answer_a_question_and_approve_nothing(street: Street) -> None:
+    both = calls(("ask_owner", {"question": "Which colour?"}), ("refund", REFUND), text="Two things at once.")
+    shop = street.open([both, says("Noted.")], sam=agent(tools=("refund", "ask_owner")))
+    task = await shop.ask()
+    await shop.run()
+    await shop.say(task, "approve")
+    await shop.run()
+    first, second = await shop.call(task, 1), await shop.call(task, 2)
+    assert (first.outcome, first.result) == (Outcome.ANSWERED, {"value": "approve"})
+    assert (second.outcome, shop.effects) == (None, [])
+
+
+@pytest.mark.rule("C11")
+@pytest.mark.parametrize("words", [None, "", "  "])
+async def test_an_answer_has_words(street: Street, words: str | None) -> None:
+    shop = street.open([ASK], sam=CURIOUS)
+    _, view = await asked(shop)
+    with pytest.raises(DecisionError, match="say the answer"):
+        await shop.decide(view, Decision(kind=DecisionKind.ANSWER, reason=words))
+
+
+@pytest.mark.rule("C11")
+async def test_a_question_can_be_declined_and_not_approved(street: Street) -> None:
+    shop = street.open([ASK, says("Then I leave it.")], sam=CURIOUS)
+    task, view = await asked(shop)
+    with pytest.raises(DecisionError):
+        await shop.approve(view)
+    await shop.decline(view, "guess")
+    await shop.run()
+    assert (await shop.call(task)).outcome is Outcome.DECLINED
+
+
+# ── what the approver saw (precondition) ─────────────────────────────────────────────────────
+
+
+class Till:
+    """What is in the till: the refund's precondition."""
+
+    def __init__(self) -> None:
+        self.cash: Json = 100
+        self.paid: list[Json] = []
+
+    def tools(self) -> Mapping[str, Tool]:
+        async def in_the_till() -> Json:
+            if self.cash is None:
+                raise ToolFailed("the till is locked")
+            return {"cash": self.cash}
+
+        @tool(risk="spend", precondition=in_the_till)
+        async def pay(amount: int) -> str:
+            """Pay from the till."""
+            self.paid.append(amount)
+            return "paid"
+
+        return {"pay": pay}
+
+
+PAY = [calls(("pay", {"amount": 5})), says("Paid."), says("Then not.")]
+
+
+async def paying(street: Street) -> tuple[Shop, Till, Task]:
+    till = Till()
+    shop = street.open(PAY, sam=agent(tools=("pay",)))
+    shop.host.tools = till.tools()
+    return shop, till, await shop.parked()
+
+
+@pytest.mark.rule("C15")
+async def test_what_the_approver_saw_is_still_so_and_it_runs(street: Street) -> None:
+    shop, till, task = await paying(street)
+    view = await shop.view(task)
+    assert view.park.shown["seen"] == {"cash": 100}
+    await shop.approve(view)
+    await shop.run()
+    assert till.paid == [5]
+
+
+@pytest.mark.rule("C15", "I4")
+async def test_what_the_approver_saw_has_changed_and_it_asks_again_showing_the_difference(
+    street: Street,
+) -> None:
+    shop, till, task = await paying(street)
+    await shop.approve(await shop.view(task))
+    till.cash = 3
+    await shop.run()
+    assert till.paid == []
+    again = await shop.view(task)
+    assert (again.park.version, again.park.shown["seen"]) == (2, {"cash": 3})
+    assert again.park.shown["problem"] == 'it was {"cash":100}, and is {"cash":3} now'
+    await shop.approve(again, who=U1)
+    await shop.run()
+    assert till.paid == [5]
+
+
+@pytest.mark.rule("C15", "C14")
+async def test_what_can_no_longer_be_looked_at_does_not_run(street: Street) -> None:
+    shop, till, task = await paying(street)
+    await shop.approve(await shop.view(task))
+    till.cash = None
+    await shop.run()
+    assert (till.paid, (await shop.call(task)).outcome) == ([], Outcome.VOID)
