@@ -222,7 +222,7 @@ def _status(park: Park, call: Call | None, roster: Roster) -> str:
     if park.state is ParkState.EXPIRED:
         return "⌛ Expired: nothing was done"
     if park.state is ParkState.WITHDRAWN:
-        return "Withdrawn: not run"
+        return _found_out(call) if park.kind is ParkKind.UNKNOWN else "Withdrawn: not run"
     sign = "✖" if park.decision is DecisionKind.DECLINE or park.choice is Choice.STOP else "✔"
     at = f", {park.decided_at:%H:%M} UTC" if park.decided_at else ""
     by = visible(roster.name(park.by_person))
@@ -230,6 +230,11 @@ def _status(park: Park, call: Call | None, roster: Roster) -> str:
     if park.reason:
         line += f": {visible(park.reason)}"
     return " · ".join([line, *_after(park, call)])
+
+
+def _found_out(call: Call | None) -> str:
+    went = call is not None and call.outcome is Outcome.SUCCEEDED
+    return f"✔ Looked up at its destination: it {'went out' if went else 'did not go out'}"
 
 
 def _after(park: Park, call: Call | None) -> list[str]:

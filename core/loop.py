@@ -18,7 +18,7 @@ from core.host import BaseHost
 from core.ids import CallId, Run
 from core.model import ModelReply, Request
 from core.moves.common import Answer, Result, ToolFacts, error
-from core.moves.effects import Marked, again, lost_result, mark, outcome, settle
+from core.moves.effects import Marked, again, found_out, lost_result, mark, outcome, settle
 from core.moves.ends import delay, end, fail, give_back
 from core.moves.rounds import note, record_reply, reserve, take
 from core.moves.waits import Asking, ask, rest
@@ -49,7 +49,7 @@ from core.ports import Clock, Ids, Model, Store, Transcript
 from core.proposals import declined, propose, storable, told, tools_of
 from core.repeats import reminded, repeated
 from core.tasks import Json, MessageKind
-from core.tools import Seen, Tool, ToolContext, check, look
+from core.tools import Seen, Tool, ToolContext, check, look, went_out
 from core.tools import run as run_tool
 from core.transcript import NUDGES, turns
 from core.work import NOTHING, Fenced, Move, Need, NewMessage, R, Spend
@@ -261,7 +261,20 @@ class TaskRun:
             taints=taints,
             reserve=self._reservation(),
         )
-        return self._keep(await self._change(move, Need(call=call.id, usage=True)))
+        answer = self._keep(await self._change(move, Need(call=call.id, usage=True)))
+        if result.outcome is not Outcome.UNKNOWN or isinstance(answer, Fenced):
+            return answer
+        return await self._look_up(call, answer)
+
+    async def _look_up(self, call: Call, state: RunState) -> Answer:
+        """An unknown call is looked up at its destination, where its tool can (C22)."""
+        tool = self._tool(call, state)
+        if tool is None:
+            return state
+        went = await went_out(tool, call.args, self._context(call, state), self.clock)
+        if went is None:
+            return state
+        return await self._change(found_out(self.run, self.agent, call.id, went=went), Need(call=call.id))
 
     async def _handler(self, call: Call, state: RunState) -> tuple[Result, bool]:
         """The call's result, and whether it brought words from outside. Never raises but a cancellation."""

@@ -84,8 +84,9 @@ class Tool:
 
     *parameters* takes no property it does not list, unless it says so. *check* raises ToolFailed or
     NeedsConnect where the call must not run as things stand. *precondition* answers what the approver is
-    to see of the world, as JSON; approved, the call runs only while it still answers the same. *taints*:
-    the result is words from outside.
+    to see of the world, as JSON; approved, the call runs only while it still answers the same.
+    *reconcile* looks at the destination after a call whose end is unknown: True, it went out; False, it
+    did not; None, nobody can tell. *taints*: the result is words from outside.
     Raises ToolError where the declaration is wrong.
     """
 
@@ -97,6 +98,7 @@ class Tool:
     editable: frozenset[str] = EVERY
     check: Handler | None = None
     precondition: Handler | None = None
+    reconcile: Handler | None = None
     timeout_seconds: float | None = TIMEOUT_SECONDS  # None: as long as it takes
     taints: bool = False
     parks_as: ParksAs | None = None
@@ -369,6 +371,14 @@ async def look(tool: Tool, args: Mapping[str, Json], context: ToolContext, clock
         return Seen(problem=f"could not be looked at: {error}")
 
 
+async def went_out(tool: Tool, args: Mapping[str, Json], context: ToolContext, clock: Clock) -> bool | None:
+    """What the tool finds at the destination of an unknown call; None where it can't tell, or can't look."""
+    if tool.reconcile is None:
+        return None
+    said = await _asked(tool, tool.reconcile, "looked up", args, context, clock)
+    return said.value if isinstance(said, _Said) and isinstance(said.value, bool) else None
+
+
 @dataclass(frozen=True, slots=True)
 class _Said:
     value: object
@@ -494,6 +504,7 @@ def tool(
     editable: frozenset[str] | set[str] | None = None,
     check: Callable[..., object] | None = None,
     precondition: Callable[..., object] | None = None,
+    reconcile: Callable[..., object] | None = None,
     timeout: float | None = TIMEOUT_SECONDS,
     taints: bool = False,
     parks_as: ParksAs | None = None,
@@ -501,8 +512,8 @@ def tool(
     """The function becomes a Tool: its parameters the arguments, its docstring's first paragraph the words.
 
     Its annotations give the schema, unless *schema* does. A parameter of type ToolContext and those named in
-    `SERVER_OWNED` are filled in by the server. *check* and *precondition* are functions of any of the same
-    parameters. All may be coroutines or plain functions. Raises ToolError.
+    `SERVER_OWNED` are filled in by the server. *check*, *precondition* and *reconcile* are functions of any
+    of the same parameters. All may be coroutines or plain functions. Raises ToolError.
     """
 
     def declare(function: Callable[..., object]) -> Tool:
@@ -523,6 +534,7 @@ def tool(
                 editable=EVERY if editable is None else frozenset(editable),
                 check=None if check is None else _checker(check, taken),
                 precondition=None if precondition is None else _checker(precondition, taken),
+                reconcile=None if reconcile is None else _checker(reconcile, taken),
                 timeout_seconds=timeout,
                 taints=taints,
                 parks_as=parks_as,

@@ -386,6 +386,40 @@ def _late(
     return change, lost
 
 
+def found_out(run: Run, agent: Agent, call_id: CallId, *, went: bool) -> Move[Answer]:
+    """The destination says of an unknown call that it went out, or did not: its card is over (C22, K11).
+
+    Needs: the call. A person who said so first is left alone. The model, told that it is unknown, reads
+    it as a note.
+    """
+
+    def move(work: Work, at: datetime) -> tuple[Change | Lost, Answer]:
+        if not owns(work, run):
+            return fenced(run)
+        call = find_call(work, call_id)
+        if call.outcome is not Outcome.UNKNOWN:
+            return stands(work, agent, at, "no longer unknown")
+        known = replace(call, outcome=Outcome.SUCCEEDED if went else Outcome.FAILED)
+        change = Change(
+            task=work.task,
+            calls=(known,),
+            parks=withdrawn(p for p in work.parks_of(call.id) if p.kind is ParkKind.UNKNOWN),
+            messages=(found_note(call, "A look at the destination says", went=went),),
+            posts=cards(work, [call]),
+            entry=entry(worker(run), "found_out", rule=str(known.outcome), call_id=call.id),
+            events=(_event(known),),
+        )
+        return moved(work, change, agent, at)
+
+    return move
+
+
+def found_note(call: Call, who: str, *, went: bool) -> NewMessage:
+    """What *who* found of an unknown call, in words of ours."""
+    words_ = f"{who} of {call.tool} (call {call.number}): it {'went out' if went else 'did not go out'}."
+    return NewMessage(kind=MessageKind.NOTE, body={"text": words_})
+
+
 def again(run: Run, agent: Agent, call_id: CallId) -> Move[Answer]:
     """A pure call that a dead run left is approved as it was, to run once more (C20). Needs: the call."""
 

@@ -31,6 +31,7 @@ from core.moves.common import (
     stopped_at_once,
     woken,
 )
+from core.moves.effects import found_note
 from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState, Slip
 from core.people import Person
 from core.tasks import Json, MessageKind, Prio, Task, TaskState
@@ -362,10 +363,7 @@ def _unknown(work: Work, park: Park, call: Call, decision: Decision, spare: Spar
     known = replace(call, outcome=Outcome.SUCCEEDED if went else Outcome.FAILED)
     change = _change(work, (park,), known, str(decision.choice))
     change = replace(change, posts=(*change.posts, *_reported(work, call)))
-    words = (
-        f"The owner says of {call.tool} (call {call.number}): it {'went out' if went else 'did not go out'}."
-    )
-    note = NewMessage(kind=MessageKind.NOTE, body={"text": words})
+    note = found_note(call, "The owner says", went=went)
     return replace(change, messages=(note,))
 
 

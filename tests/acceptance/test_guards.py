@@ -6,13 +6,14 @@ import pytest
 
 from core.calls import Outcome
 from core.errors import DecisionError, ToolFailed
+from core.gate import Setting
 from core.moves.people import Decision
 from core.parks import Choice, DecisionKind, ParkKind
 from core.repeats import REMINDER
 from core.tasks import Json, Task, TaskState
 from core.testing import calls, says
-from core.tools import Tool, tool
-from tests.acceptance.shop import REFUND, U1, Shop, Street, agent, results
+from core.tools import Tool, ToolContext, tool
+from tests.acceptance.shop import REFUND, U1, Shop, Street, agent, results, settings, words
 
 READ = calls(("read_order", {"id": "A1"}))
 
@@ -169,3 +170,60 @@ async def test_what_can_no_longer_be_looked_at_does_not_run(street: Street) -> N
     till.cash = None
     await shop.run()
     assert (till.paid, (await shop.call(task)).outcome) == ([], Outcome.VOID)
+
+
+# ── looked up at the destination (C22) ───────────────────────────────────────────────────────
+
+
+class Mail:
+    """A provider that may lose its answer, and can be asked afterwards what it has."""
+
+    def __init__(self, *, accepts: bool, knows: bool | None = True) -> None:
+        self.accepts, self.knows = accepts, knows
+        self.sent: list[str] = []
+        self.looked: list[str] = []
+
+    def tools(self) -> Mapping[str, Tool]:
+        async def is_there(context: ToolContext) -> bool | None:
+            self.looked.append(context.call_id)
+            return None if self.knows is None else context.call_id in self.sent
+
+        @tool(risk="contact", reconcile=is_there)
+        async def mail(to: str, context: ToolContext) -> None:
+            """Send a mail."""
+            if self.accepts:
+                self.sent.append(context.call_id)
+            raise ConnectionResetError("reset")
+
+        return {"mail": mail}
+
+
+async def mailed(street: Street, mail: Mail) -> tuple[Shop, Task]:
+    script = [calls(("mail", {"to": "x@example.test"})), says("Noted.")]
+    shop = street.open(script, sam=agent(tools=("mail",), settings=settings(mail=Setting.ALLOW)))
+    shop.host.tools = mail.tools()
+    task = await shop.ask()
+    await shop.run()
+    return shop, task
+
+
+@pytest.mark.rule("C22", "I7", "I8")
+@pytest.mark.parametrize(("accepts", "outcome"), [(True, Outcome.SUCCEEDED), (False, Outcome.FAILED)])
+async def test_an_unknown_is_looked_up_at_once_and_never_sent_again(
+    street: Street, accepts: bool, outcome: Outcome
+) -> None:
+    mail = Mail(accepts=accepts)
+    shop, task = await mailed(street, mail)
+    call = await shop.call(task)
+    assert (call.outcome, len(mail.sent), mail.looked) == (outcome, int(accepts), [call.id])
+    assert [p.open for p in (await shop.story(task)).parks] == [False]
+    said = words(shop.model.requests[-1])[-1]
+    assert said.endswith("it went out." if accepts else "it did not go out.")
+
+
+@pytest.mark.rule("C22", "C19")
+async def test_what_nobody_can_tell_stays_unknown_and_asks_the_owner(street: Street) -> None:
+    shop, task = await mailed(street, Mail(accepts=True, knows=None))
+    assert (await shop.call(task)).outcome is Outcome.UNKNOWN
+    await shop.choose(await shop.view(task, kind=ParkKind.UNKNOWN), Choice.WENT_OUT)
+    assert (await shop.call(task)).outcome is Outcome.SUCCEEDED
