@@ -171,6 +171,7 @@ COMMANDS: dict[str, str] = {
     "approve": "approve {code}",
     "edit": "edit {code} {field}=…",
     "decline": 'decline {code} "why"',
+    "answer": 'answer {code} "…"',
     Choice.WENT_OUT: "settle {code} went-out",
     Choice.DID_NOT: "settle {code} did-not",
     Choice.SEND_AGAIN: "settle {code} send-again",

@@ -60,11 +60,11 @@ class Row:
     risk: str
     why: str  # the rule, in words
     fields: tuple[Field, ...]
-    seen: str | None  # what is so now, by the tool's precondition; a decision holds while it stays so
     choices: tuple[str, ...]  # the verbs a person may answer with, in the order shown; none once ended
     status: str | None  # who decided what and when, and what came of it; None while it waits
     expires_at: datetime | None
     short_hash: str
+    seen: str | None = None  # what is so now, by the tool's precondition; a decision holds while it stays so
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
