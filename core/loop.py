@@ -208,7 +208,7 @@ class TaskRun:
             taints=taints,
             crashed=crashed,
             repeats=max(counts.values(), default=0),
-            reserve=self._reservation(),
+            reserve=self._tokens,
         )
         return self._keep(await self._change(move, _USAGE))
 
@@ -259,7 +259,7 @@ class TaskRun:
             result,
             slip=slip(self.ids),
             taints=taints,
-            reserve=self._reservation(),
+            reserve=self._tokens,
         )
         answer = self._keep(await self._change(move, Need(call=call.id, usage=True)))
         if result.outcome is not Outcome.UNKNOWN or isinstance(answer, Fenced):
@@ -320,8 +320,7 @@ class TaskRun:
     async def _ask_model(self, state: RunState, *, wrap: bool) -> Answer | None:
         """Reserve, request, record. A busy service delays the task; one that refuses it ends it."""
         if self._reserved is None:
-            spend = self._reservation()
-            move = reserve(self.run, self.agent, spend, self._signals(state))
+            move = reserve(self.run, self.agent, self._tokens, self._signals(state))
             answer = self._keep(await self._change(move, _USAGE))
             if self._reserved is None or isinstance(answer, Fenced):
                 return answer
@@ -369,9 +368,10 @@ class TaskRun:
         held = self._reserved
         return None if held is None else replace(held, reserved=-held.reserved)
 
-    def _reservation(self) -> Spend:
+    @property
+    def _tokens(self) -> int:
         """What the next request may cost at the most in output; its input is settled when it is known."""
-        return Spend(hour=_hour(self.clock.now()), reserved=self.agent.limits.reply_tokens)
+        return self.agent.limits.reply_tokens
 
     def _spent(self, reply: ModelReply) -> tuple[Spend, ...]:
         """The reservation becomes what was used, in the hour it was reserved in.
@@ -416,7 +416,3 @@ def _end_result(step: End, state: RunState) -> Json:
 
 def _kept(reply: ModelReply) -> ModelReply:
     return reply if reply.text is None else replace(reply, text=storable(reply.text, REPLY_CAP))
-
-
-def _hour(at: datetime) -> datetime:
-    return at.replace(minute=0, second=0, microsecond=0)

@@ -61,7 +61,7 @@ def settle(
     taints: bool = False,
     crashed: bool = False,
     repeats: int = 0,
-    reserve: Spend | None = None,
+    reserve: int | None = None,
 ) -> Move[tuple[RunState, Spend | None] | Fenced]:
     """These calls have their results, none of them marked; their open parks are withdrawn.
 
@@ -309,7 +309,7 @@ def outcome(
     *,
     slip: Slip,
     taints: bool = False,
-    reserve: Spend | None = None,
+    reserve: int | None = None,
 ) -> Move[tuple[RunState, Spend | None] | Fenced]:
     """What became of an executing call is recorded; an unknown opens a card that holds nothing up (C17-C19).
 

@@ -6,8 +6,7 @@ from core.testing import calls, says, script_from
 
 
 class Asking(BaseHost):
-    agents = {"lead": Agent(key="lead", name="Sam", chief=True, tools=("ask_owner",))}
-
     def __init__(self) -> None:
+        self.agents = {"lead": Agent(key="lead", name="Sam", chief=True, tools=("ask_owner",))}
         asks = calls(("ask_owner", {"question": "Which colour?", "suggestions": ["red", "blue"]}))
         self.model = script_from([asks, says("I painted it.")])

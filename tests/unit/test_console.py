@@ -170,7 +170,8 @@ def test_a_call_that_may_have_gone_out_offers_what_a_person_can_find() -> None:
 
 
 def test_a_question_offers_its_command_and_what_was_seen_stands_on_the_card() -> None:
-    shown = unwrapped(printed(CardView(card(row(choices=("answer", "decline"), seen='{"in_stock":3}')))))
+    asked = card(row(choices=("answer", "decline"), seen='{"in_stock":3}'))
+    shown = unwrapped(printed(CardView(asked, Answers.COMMANDS)))
     assert 'answert-12.3"…"' in shown
     assert 'Asitisnow:{"in_stock":3}' in shown
 
