@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from core.calls import Outcome
-from core.errors import DecisionError, ToolFailed
+from core.errors import AlreadyDecided, DecisionError, ToolFailed
 from core.gate import Setting
 from core.moves.people import Decision
 from core.parks import Choice, DecisionKind, ParkKind
@@ -13,7 +13,7 @@ from core.repeats import REMINDER
 from core.tasks import Json, Task, TaskState
 from core.testing import calls, says
 from core.tools import Tool, ToolContext, tool
-from tests.acceptance.shop import REFUND, U1, Shop, Street, agent, results, settings, words
+from tests.acceptance.shop import NOTE, REFUND, U1, Shop, Street, agent, results, settings, words
 
 READ = calls(("read_order", {"id": "A1"}))
 
@@ -99,6 +99,30 @@ async def test_a_question_can_be_declined_and_not_approved(street: Street) -> No
     await shop.decline(view, "guess")
     await shop.run()
     assert (await shop.call(task)).outcome is Outcome.DECLINED
+
+
+# ── change it (C10) ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.rule("C10", "I1")
+async def test_a_call_sent_back_is_not_run_and_what_comes_instead_is_asked_anew(street: Street) -> None:
+    better = calls(("send_note", {"to": "x@example.test", "text": "sorry, and hi"}))
+    shop = street.open([calls(("send_note", NOTE)), better, says("Sent.")])
+    task = await shop.parked()
+    first = await shop.view(task)
+
+    await shop.decide(first, Decision(kind=DecisionKind.REVISE, reason="say sorry first"))
+    await shop.run()
+
+    assert "change it: say sorry first" in (results(shop.model.requests[1])[0][1] or "")
+    assert ((await shop.call(task, 1)).outcome, shop.effects) == (Outcome.REVISED, [])
+    with pytest.raises(AlreadyDecided, match="already sent back by U1"):
+        await shop.approve(first)
+    second = await shop.view(task, 2)
+    assert second.park.token != first.park.token
+    await shop.approve(second)
+    await shop.run()
+    assert shop.effects == [("send_note", "x@example.test", "sorry, and hi")]
 
 
 # ── what the approver saw (precondition) ─────────────────────────────────────────────────────
