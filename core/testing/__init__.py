@@ -5,6 +5,7 @@ Shipped, since everyone who writes agents or tools needs them too.
 
 from core.testing.clock import MORNING, ManualClock
 from core.testing.ids import CountingIds
+from core.testing.memory.store import MemoryStore
 from core.testing.script import (
     USAGE,
     ByHistory,
@@ -26,6 +27,7 @@ __all__ = [
     "InvalidHistory",
     "Line",
     "ManualClock",
+    "MemoryStore",
     "ScriptOver",
     "ScriptedModel",
     "calls",

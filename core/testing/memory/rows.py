@@ -16,11 +16,14 @@ from core.testing.memory.table import Journal, Table
 from core.work import Event
 
 
+_START = Head(seq=0, hash=GENESIS)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OrganizationRow:
     organization: Organization
     next_task_no: int = 1
-    head: Head = Head(seq=0, hash=GENESIS)  # of its audit chain
+    head: Head = _START  # of its audit chain
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -37,7 +37,7 @@ class Journal:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All that is written inside stays, or nothing does where it raises. Nothing may be awaited inside."""
+        """All that is written inside stays, or nothing does where it raises. Nothing is awaited inside."""
         self._undo.clear()
         try:
             yield
@@ -94,9 +94,9 @@ class Table(Generic[Row]):
         return self._put(key, before, row)
 
     def delete(self, row: Row) -> None:
-        key = self._key(row)
-        self._journal.wrote(lambda before=self._rows[key]: self._set(key, before))  # type: ignore[misc]
-        self._set(key, None)
+        """Gone. No port does this; it is for whoever plays a hand in the database."""
+        self._journal.wrote(lambda: self._set(self._key(row), row))
+        self._set(self._key(row), None)
 
     def _put(self, key: Hashable, before: Row | None, row: Row) -> Row:
         after = as_stored(row, before)
