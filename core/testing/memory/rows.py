@@ -15,7 +15,6 @@ from core.tasks import Json, Message, Prio, Task, TaskState
 from core.testing.memory.table import Journal, Table
 from core.work import Event
 
-
 _START = Head(seq=0, hash=GENESIS)
 
 
