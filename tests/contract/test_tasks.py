@@ -99,6 +99,23 @@ async def test_a_number_that_equals_the_old_one_but_reads_otherwise_is_written(
     assert repr(work.task.result) == repr({"value": 24})
 
 
+async def test_json_is_read_as_its_text_says_and_shared_with_nobody(planted: Planted, store: Tasks) -> None:
+    await planted.save(make.task())
+    written: dict[str, Any] = {"price": 1.5, "pair": (1, 2), "kind": MessageKind.NOTE}
+    await store.change(make.task().ref, becoming(result=written))
+    written["price"] = "changed afterwards"
+    work = await store.change(make.task().ref, read)
+    assert repr(work.task.result) == repr({"price": Decimal("1.5"), "pair": [1, 2], "kind": "note"})
+
+
+@pytest.mark.parametrize("body", [{1: "a key that is no text"}, float("nan"), {"x": object()}, "\ud800"])
+async def test_what_json_can_not_say_is_refused(planted: Planted, store: Tasks, body: Any) -> None:
+    await planted.save(make.task())
+    with pytest.raises(StoreError):
+        await store.change(make.task().ref, writing(messages=(NewMessage(kind=MessageKind.NOTE, body=body),)))
+    assert (await planted.count("messages"), await planted.count("audit")) == (0, 0)
+
+
 async def test_a_result_of_nothing_is_a_result(planted: Planted, store: Tasks) -> None:
     settled = make.call(state=CallState.SETTLED, outcome=Outcome.SUCCEEDED, result={"value": None})
     await planted.save(make.task(round=1), make.call())
