@@ -268,9 +268,10 @@ def _peer_table(beside: Sequence[Peer], figures: Sequence[Figure]) -> Table:
         columns=("queue", "jobs/s", "durable work of a job"),
         rows=[*ours_rows, *((_named(peer), _rate(peer), peer.durable_work) for peer in beside)],
         notes=(
-            f"No-op jobs, queued before the time starts, {peers.CONCURRENCY} at once in one process. Not like"
-            " for like: each keeps something else. Agents take seconds a turn, so what counts is that the"
-            " figure does not fall with the queue's length, and that one organization can't starve another.",
+            f"No-op jobs, queued before, {peers.CONCURRENCY} at once in one process, timed from the first end"
+            " to the last. Not like for like: each keeps something else. Agents take seconds a turn, so what"
+            " counts is that the figure does not fall with the queue's length, and that one organization"
+            " can't starve another.",
         ),
     )
 
@@ -280,7 +281,9 @@ def _named(peer: Peer) -> str:
 
 
 def _rate(peer: Peer) -> str:
-    return peer.error or f"{peer.jobs_per_s:,.0f}"
+    if peer.error is not None:
+        return peer.error
+    return "none finished in time" if peer.jobs_per_s is None else f"{peer.jobs_per_s:,.0f}"
 
 
 def _shown(table: Table) -> Shown:

@@ -25,6 +25,9 @@ _ROOM = """(
     - (SELECT count(*) FROM tasks AS busy WHERE busy.org = {org} AND busy.state = 'running')
 )"""
 
+# The planner does not see how far a look goes, and would reckon with a tenth of a long queue.
+_FARTHEST_LOOK = 1000
+
 # Two looks, so that each is one walk along (prio, vrt, id); the second only as far as the first
 # left room. The floor keeps the walk off the dead entries that claimed tasks left behind. Each
 # organization met is asked about once, however many of its tasks are at the head. `ready_before`
@@ -39,7 +42,7 @@ WITH asked AS (
     WHERE state = 'queued' AND prio = 1 AND vrt >= (SELECT floor FROM queue_floor WHERE prio = 1)
     ORDER BY prio, vrt, id LIMIT :look - (SELECT count(*) FROM asked) {{skip_locked}}
 ), head AS (
-    SELECT * FROM asked UNION ALL SELECT * FROM started
+    SELECT * FROM (SELECT * FROM asked UNION ALL SELECT * FROM started) AS looked LIMIT {_FARTHEST_LOOK}
 ), house AS MATERIALIZED (
     SELECT present.org AS house_org,
         {_ORG_PAUSED.format(org="present.org")} AS org_paused,
@@ -70,7 +73,6 @@ UPDATE tasks SET
 FROM heads WHERE tasks.org = head_org AND tasks.id = head_id AND ready_before < :n
 RETURNING tasks.org, tasks.id, tasks.epoch, tasks.state, tasks.prio, tasks.vrt, tasks.aged
 """
-_FARTHEST_LOOK = 1000
 
 _HEARTBEAT = """
 UPDATE tasks SET lease_until = {later}
@@ -175,7 +177,7 @@ class SqlQueue:
 
         async def body(conn: AsyncConnection) -> list[Run]:
             runs: list[Run] = []
-            look = n
+            look = min(n, _FARTHEST_LOOK)
             while len(runs) < n:
                 wanted = {
                     "n": n - len(runs),
@@ -188,7 +190,7 @@ class SqlQueue:
                 runs += _runs(heads, worker)
                 if len(heads) < look:
                     break  # that was all
-                look = min(look * 8, n + _FARTHEST_LOOK)  # some were held: many more like them may be next
+                look = min(look * 8, _FARTHEST_LOOK)  # some were held: many more like them may be next
             return runs
 
         return await self._db.write(body)
