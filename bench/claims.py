@@ -95,11 +95,11 @@ def _measure(
         console.print(line, highlight=False)
     for table in tables:
         console.print(_shown(table))
-    name = "queue-ours" if ours_only else "queue"
-    kept = result.keep(
-        Result(name=name, title="Queue", command=command, date=result.now(), machine=facts, tables=tables)
-    )
-    console.print(f"kept in {kept.relative_to(ROOT)}", highlight=False)
+    if not ours_only:  # the page shows ours beside the others, or not at all
+        found = Result(
+            name="queue", title="Queue", command=command, date=result.now(), machine=facts, tables=tables
+        )
+        console.print(f"kept in {result.keep(found).relative_to(ROOT)}", highlight=False)
     if as_json:
         said = {"ours": [asdict(f) for f in figures], "peers": [asdict(p) for p in beside]}
         sys.stdout.write(json.dumps(said) + "\n")
