@@ -109,7 +109,7 @@ class SqlTasks:
         return task
 
     async def _insert(self, conn: AsyncConnection, task: Task) -> Task:
-        values = task_row(task)
+        values = task_row(task) | {"queued_at": task.created_at}
         if task.state is TaskState.QUEUED:
             values["vrt"] = next_place(self._db, task.org, task.prio)
         vrt = await conn.execute(insert(tasks).values(values).returning(tasks.c.vrt))

@@ -261,6 +261,8 @@ async def save(db: Database, *values: Any) -> None:
     async def body(conn: AsyncConnection) -> None:
         for value in values:
             table, row = _row_of(value)
+            if table is tasks:
+                row["queued_at"] = db.clock()  # as whoever queues one says it
             await conn.execute(insert(table).values(row))
 
     await db.write(body)

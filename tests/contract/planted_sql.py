@@ -92,6 +92,10 @@ class SqlPlanted(Planted):
 
         return await self.db.read(body)
 
+    async def one(self, statement: str, **values: Any) -> tuple[Any, ...]:
+        (row,) = await self.all(statement, **values)
+        return row
+
 
 def _table(name: str) -> Table:
     return metadata.tables[name]
