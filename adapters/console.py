@@ -117,6 +117,8 @@ def _body(card: Card, row: Row, answers: Answers) -> Sequence[RenderableType]:
     if card.unread:
         came = "A message came" if card.unread == 1 else f"{card.unread} messages came"
         parts.append(Text(f"{came} meanwhile; the agent reads on after this.", style="cyan"))
+    if row.seen is not None:
+        parts += [text(f"As it is now: {row.seen}"), Text()]
     parts += [Text(_when(row), style="dim"), Text(), choices_line(row, answers)]
     return parts
 
@@ -169,6 +171,7 @@ COMMANDS: dict[str, str] = {
     "approve": "approve {code}",
     "edit": "edit {code} {field}=…",
     "decline": 'decline {code} "why"',
+    "answer": 'answer {code} "…"',
     Choice.WENT_OUT: "settle {code} went-out",
     Choice.DID_NOT: "settle {code} did-not",
     Choice.SEND_AGAIN: "settle {code} send-again",

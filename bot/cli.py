@@ -227,6 +227,18 @@ def decline(
     _run(decide.decline(call, reason, as_, stop=stop))
 
 
+@app.command(rich_help_panel="Decide", epilog='Example: python -m bot answer t-12.3 "the blue one"')
+def answer(
+    call: CallArgument,
+    words: Annotated[str, typer.Argument(help="Your answer, for the agent to read.")],
+    as_: As = None,
+) -> None:
+    """Answer an agent's question."""
+    from bot.commands import decide
+
+    _run(decide.answer(call, words, as_))
+
+
 class Settling(StrEnum):
     """What an unknown call, or a task at its limit, is answered with."""
 

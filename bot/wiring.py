@@ -17,6 +17,7 @@ from adapters.folders import check_against, load_agents
 from adapters.ids import SystemIds
 from adapters.model_openai import OpenAIModel
 from bot.settings import Settings, audit_key
+from core.builtins import BUILTINS
 from core.decisions import Desk
 from core.errors import ConfigError
 from core.host import BaseHost, chief_of
@@ -150,7 +151,7 @@ def load_host_agents(host: BaseHost, settings: Settings) -> None:
     """
     if not host.agents:
         host.agents = load_agents(agents_folder(settings))
-    if wrong := check_against(host.agents, host.tools):
+    if wrong := check_against(host.agents, {*host.tools, *BUILTINS}):
         raise wrong[0]
     try:
         chief_of(host)

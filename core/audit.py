@@ -9,7 +9,7 @@ seal is checked entry by entry, but a removed one is not missed there.
 import hashlib
 import hmac
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -74,6 +74,17 @@ def link(previous: str, seq: int, entry: AuditEntry) -> str:
     """The chain's hash at *seq*: over the hash before, the number, the entry and its HMAC."""
     body = b"|".join((previous.encode(), str(seq).encode(), entry.mac.encode(), signed_text(entry)))
     return hashlib.sha256(body).hexdigest()
+
+
+def chained(head: Head, loose: Iterable[AuditEntry]) -> tuple[list[AuditEntry], Head]:
+    """*loose* as the chain's next entries after *head*, and the head after them."""
+    sealed: list[AuditEntry] = []
+    for entry in loose:
+        seq = head.seq + 1
+        linked = link(head.hash, seq, entry)
+        sealed.append(replace(entry, seq=seq, prev_hash=head.hash, hash=linked))
+        head = Head(seq=seq, hash=linked)
+    return sealed, head
 
 
 class Flaw(StrEnum):

@@ -64,6 +64,7 @@ class Row:
     status: str | None  # who decided what and when, and what came of it; None while it waits
     expires_at: datetime | None
     short_hash: str
+    seen: str | None = None  # what is so now, by the tool's precondition; a decision holds while it stays so
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -141,6 +142,7 @@ def _row(
         risk=call.risk if call else "",
         why=_why(park, call),
         fields=_fields(call, editable.get(call.tool)) if call else (),
+        seen=shown_value(park.shown["seen"]) if "seen" in park.shown else None,
         choices=choices if park.open else (),
         status=None if park.open else _status(park, call, roster),
         expires_at=park.expires_at,
@@ -220,7 +222,7 @@ def _status(park: Park, call: Call | None, roster: Roster) -> str:
     if park.state is ParkState.EXPIRED:
         return "⌛ Expired: nothing was done"
     if park.state is ParkState.WITHDRAWN:
-        return "Withdrawn: not run"
+        return _found_out(call) if park.kind is ParkKind.UNKNOWN else "Withdrawn: not run"
     sign = "✖" if park.decision is DecisionKind.DECLINE or park.choice is Choice.STOP else "✔"
     at = f", {park.decided_at:%H:%M} UTC" if park.decided_at else ""
     by = visible(roster.name(park.by_person))
@@ -228,6 +230,11 @@ def _status(park: Park, call: Call | None, roster: Roster) -> str:
     if park.reason:
         line += f": {visible(park.reason)}"
     return " · ".join([line, *_after(park, call)])
+
+
+def _found_out(call: Call | None) -> str:
+    went = call is not None and call.outcome is Outcome.SUCCEEDED
+    return f"✔ Looked up at its destination: it {'went out' if went else 'did not go out'}"
 
 
 def _after(park: Park, call: Call | None) -> list[str]:

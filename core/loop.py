@@ -18,7 +18,7 @@ from core.host import BaseHost
 from core.ids import CallId, Run
 from core.model import ModelReply, Request
 from core.moves.common import Answer, Result, ToolFacts, error
-from core.moves.effects import Marked, again, lost_result, mark, outcome, settle
+from core.moves.effects import Marked, again, found_out, lost_result, mark, outcome, settle
 from core.moves.ends import delay, end, fail, give_back
 from core.moves.rounds import note, record_reply, reserve, take
 from core.moves.waits import Asking, ask, rest
@@ -45,10 +45,11 @@ from core.plan import (
     next_step,
     run_state,
 )
-from core.ports import Clock, Ids, Model, Store
+from core.ports import Clock, Ids, Model, Store, Transcript
 from core.proposals import declined, propose, storable, told, tools_of
+from core.repeats import reminded, repeated
 from core.tasks import Json, MessageKind
-from core.tools import Tool, ToolContext, check
+from core.tools import Seen, Tool, ToolContext, check, look, went_out
 from core.tools import run as run_tool
 from core.transcript import NUDGES, turns
 from core.work import NOTHING, Fenced, Move, Need, NewMessage, R, Spend
@@ -86,6 +87,7 @@ class TaskRun:
     agent: Agent = field(init=False)
     _since: datetime = field(init=False)
     _reserved: Spend | None = field(default=None, init=False)
+    _history: Transcript | None = field(default=None, init=False)  # as it was at this round's request
 
     async def go(self) -> None:
         """The task waits, has ended, is queued again, or belongs to another run."""
@@ -185,13 +187,29 @@ class TaskRun:
     async def _settle(self, calls: Sequence[Call], said: Outcome | None, state: RunState) -> Answer:
         tools = tools_of(self.host, state.task, self.agent)
         results = {c.id: told(c, tools) if said is None else error(said, _SETTLED_WORDS[said]) for c in calls}
-        return await self._settled(results, crashed=said is Outcome.FAILED)
+        return await self._settled(calls, results, crashed=said is Outcome.FAILED)
 
     async def _settled(
-        self, results: dict[CallId, Result], *, taints: bool = False, crashed: bool = False
+        self,
+        calls: Sequence[Call],
+        results: dict[CallId, Result],
+        *,
+        taints: bool = False,
+        crashed: bool = False,
     ) -> Answer:
-        reserving = self._reservation()
-        move = settle(self.run, self.agent, results, taints=taints, crashed=crashed, reserve=reserving)
+        """The calls have these results, those that came out so before with a reminder (I25)."""
+        history = self._history or await self.store.tasks.transcript(self.run.ref)
+        pairs = [(c, results[c.id]) for c in calls]
+        counts = repeated(history.messages, history.calls, pairs)
+        move = settle(
+            self.run,
+            self.agent,
+            reminded(results, counts),
+            taints=taints,
+            crashed=crashed,
+            repeats=max(counts.values(), default=0),
+            reserve=self._tokens,
+        )
         return self._keep(await self._change(move, _USAGE))
 
     async def _run_reads(self, calls: Sequence[Call], state: RunState) -> Answer:
@@ -205,15 +223,17 @@ class TaskRun:
 
         done = await asyncio.gather(*(one(c) for c in calls))
         taints = any(t for _, _, t in done)
-        return await self._settled({c.id: result for c, result, _ in done}, taints=taints)
+        return await self._settled(calls, {c.id: result for c, result, _ in done}, taints=taints)
 
     async def _run_effect(self, call: Call, state: RunState) -> Answer:
         """Check, mark, handler, outcome. The handler starts only once the marker is committed (I2)."""
         tool = self._tool(call, state)
-        problem = None
+        problem, seen = None, Seen()
         if tool is not None:
-            found = await check(tool, call.args, self._context(call, state), self.clock)
+            context = self._context(call, state)
+            found = await check(tool, call.args, context, self.clock)
             problem = f"{found.account} is not connected" if isinstance(found, NeedsConnect) else found
+            seen = await look(tool, call.args, context, self.clock)
         key = call.id if tool is None else self.host.sent_key(state.task, tool, call.args) or call.id
         move = mark(
             self.run,
@@ -222,7 +242,8 @@ class TaskRun:
             tool=None if tool is None else ToolFacts(digest=tool.digest, risk=tool.risk),
             effect_key=key,
             slip=slip(self.ids),
-            problem=problem,
+            problem=problem or seen.problem,
+            seen=seen.value,
         )
         marked = await self._change(move, Need(call=call.id, effect_key=call.effect_key or key, roster=True))
         if not isinstance(marked, Marked):
@@ -238,9 +259,22 @@ class TaskRun:
             result,
             slip=slip(self.ids),
             taints=taints,
-            reserve=self._reservation(),
+            reserve=self._tokens,
         )
-        return self._keep(await self._change(move, Need(call=call.id, usage=True)))
+        answer = self._keep(await self._change(move, Need(call=call.id, usage=True)))
+        if result.outcome is not Outcome.UNKNOWN or isinstance(answer, Fenced):
+            return answer
+        return await self._look_up(call, answer)
+
+    async def _look_up(self, call: Call, state: RunState) -> Answer:
+        """An unknown call is looked up at its destination, where its tool can (C22)."""
+        tool = self._tool(call, state)
+        if tool is None:
+            return state
+        went = await went_out(tool, call.args, self._context(call, state), self.clock)
+        if went is None:
+            return state
+        return await self._change(found_out(self.run, self.agent, call.id, went=went), Need(call=call.id))
 
     async def _handler(self, call: Call, state: RunState) -> tuple[Result, bool]:
         """The call's result, and whether it brought words from outside. Never raises but a cancellation."""
@@ -263,7 +297,9 @@ class TaskRun:
         if isinstance(found, NeedsConnect):
             shown = {"url": found.url}
             return Asking(call_id=call.id, slip=slip(self.ids), account=found.account, shown=shown)
-        return Asking(call_id=call.id, slip=slip(self.ids), problem=found)
+        seen = await look(tool, call.args, self._context(call, state), self.clock)
+        shown = {} if seen.value is None else {"seen": seen.value}
+        return Asking(call_id=call.id, slip=slip(self.ids), problem=found or seen.problem, shown=shown)
 
     def _tool(self, call: Call, state: RunState) -> Tool | None:
         return tools_of(self.host, state.task, self.agent).get(call.tool)
@@ -284,8 +320,7 @@ class TaskRun:
     async def _ask_model(self, state: RunState, *, wrap: bool) -> Answer | None:
         """Reserve, request, record. A busy service delays the task; one that refuses it ends it."""
         if self._reserved is None:
-            spend = self._reservation()
-            move = reserve(self.run, self.agent, spend, self._signals(state))
+            move = reserve(self.run, self.agent, self._tokens, self._signals(state))
             answer = self._keep(await self._change(move, _USAGE))
             if self._reserved is None or isinstance(answer, Fenced):
                 return answer
@@ -294,7 +329,7 @@ class TaskRun:
         if model is None:
             words = "No model is set up: set MODEL and a model key, or give the host a model."
             return await self._fail("model", words)
-        said = await self.store.tasks.transcript(self.run.ref)
+        said = self._history = await self.store.tasks.transcript(self.run.ref)
         tools = tools_of(self.host, state.task, self.agent)
         system = await self.host.system_prompt(state.task, self.agent)
         request = Request(
@@ -333,9 +368,10 @@ class TaskRun:
         held = self._reserved
         return None if held is None else replace(held, reserved=-held.reserved)
 
-    def _reservation(self) -> Spend:
+    @property
+    def _tokens(self) -> int:
         """What the next request may cost at the most in output; its input is settled when it is known."""
-        return Spend(hour=_hour(self.clock.now()), reserved=self.agent.limits.reply_tokens)
+        return self.agent.limits.reply_tokens
 
     def _spent(self, reply: ModelReply) -> tuple[Spend, ...]:
         """The reservation becomes what was used, in the hour it was reserved in.
@@ -380,7 +416,3 @@ def _end_result(step: End, state: RunState) -> Json:
 
 def _kept(reply: ModelReply) -> ModelReply:
     return reply if reply.text is None else replace(reply, text=storable(reply.text, REPLY_CAP))
-
-
-def _hour(at: datetime) -> datetime:
-    return at.replace(minute=0, second=0, microsecond=0)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from core.agents import Agent
+from core.builtins import BUILTINS
 from core.calls import Call, Outcome
 from core.canonical import digest
 from core.errors import BadArguments
@@ -28,8 +29,12 @@ TEXT_CAP = 20_000
 
 
 def tools_of(host: BaseHost, task: Task, agent: Agent) -> dict[str, Tool]:
-    """The tools *agent* may name in *task*, by name; `finish` among them where a result has a shape."""
-    own = {name: host.tools[name] for name in agent.tools if name in host.tools}
+    """The tools *agent* may name in *task*, by name, the app's before the built-in ones.
+
+    `finish` is among them where the task's result has a shape.
+    """
+    known = {**BUILTINS, **host.tools}
+    own = {name: known[name] for name in agent.tools if name in known}
     return own if task.schema is None else {**own, FINISH_TOOL: finish(task.schema)}
 
 

@@ -83,7 +83,10 @@ class Tool:
     """Something an agent may call. Usually made by `@tool` out of a function.
 
     *parameters* takes no property it does not list, unless it says so. *check* raises ToolFailed or
-    NeedsConnect where the call must not run as things stand. *taints*: the result is words from outside.
+    NeedsConnect where the call must not run as things stand. *precondition* answers what the approver is
+    to see of the world, as JSON; approved, the call runs only while it still answers the same.
+    *reconcile* looks at the destination after a call whose end is unknown: True, it went out; False, it
+    did not; None, nobody can tell. *taints*: the result is words from outside.
     Raises ToolError where the declaration is wrong.
     """
 
@@ -94,6 +97,8 @@ class Tool:
     handler: Handler
     editable: frozenset[str] = EVERY
     check: Handler | None = None
+    precondition: Handler | None = None
+    reconcile: Handler | None = None
     timeout_seconds: float | None = TIMEOUT_SECONDS  # None: as long as it takes
     taints: bool = False
     parks_as: ParksAs | None = None
@@ -335,23 +340,68 @@ async def check(
     """
     if tool.check is None:
         return None
+    said = await _asked(tool, tool.check, "checked", args, context, clock)
+    if not isinstance(said, _Said):
+        return said
+    if said.value is None or said.value is True:
+        return None
+    return shown(said.value, MAX_ERROR) if isinstance(said.value, str) and said.value else "its check says no"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Seen:
+    """What a tool's precondition answers now; *problem*: the words why it can't be told."""
+
+    value: Json = None
+    problem: str | None = None
+
+
+async def look(tool: Tool, args: Mapping[str, Json], context: ToolContext, clock: Clock) -> Seen:
+    """What an approver of this call is to see of the world: its precondition; None where it has none."""
+    if tool.precondition is None:
+        return Seen()
+    said = await _asked(tool, tool.precondition, "looked at", args, context, clock)
+    if isinstance(said, NeedsConnect):
+        return Seen(problem=str(said))
+    if isinstance(said, str):
+        return Seen(problem=said)
+    try:
+        return Seen(value=results.storable(said.value))
+    except canonical.NotJson as error:
+        return Seen(problem=f"could not be looked at: {error}")
+
+
+async def went_out(tool: Tool, args: Mapping[str, Json], context: ToolContext, clock: Clock) -> bool | None:
+    """What the tool finds at the destination of an unknown call; None where it can't tell, or can't look."""
+    if tool.reconcile is None:
+        return None
+    said = await _asked(tool, tool.reconcile, "looked up", args, context, clock)
+    return said.value if isinstance(said, _Said) and isinstance(said.value, bool) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    value: object
+
+
+async def _asked(
+    tool: Tool, asked: Handler, done: str, args: Mapping[str, Json], context: ToolContext, clock: Clock
+) -> "_Said | NeedsConnect | str":
+    """What the tool's own function *asked* answers, the account it wants, or the words why it does not."""
     try:
         async with clock.timeout(tool.timeout_seconds):
-            said = await tool.check(args, context)
+            return _Said(await asked(args, context))
     except asyncio.CancelledError:
         if _cancelled_from_outside():
             raise
-        return "could not be checked: cancelled by itself"
+        return f"could not be {done}: cancelled by itself"
     except NeedsConnect as error:
         return error
     except ToolFailed as error:
         return _error_words(tool, error)
     except (Exception, SystemExit) as error:
         _log(tool, error)
-        return f"could not be checked: {_error_words(tool, error)}"
-    if said is None or said is True:
-        return None
-    return shown(said, MAX_ERROR) if isinstance(said, str) and said else "its check says no"
+        return f"could not be {done}: {_error_words(tool, error)}"
 
 
 def certain(error: BaseException) -> bool:
@@ -453,6 +503,8 @@ def tool(
     schema: Json = None,
     editable: frozenset[str] | set[str] | None = None,
     check: Callable[..., object] | None = None,
+    precondition: Callable[..., object] | None = None,
+    reconcile: Callable[..., object] | None = None,
     timeout: float | None = TIMEOUT_SECONDS,
     taints: bool = False,
     parks_as: ParksAs | None = None,
@@ -460,8 +512,8 @@ def tool(
     """The function becomes a Tool: its parameters the arguments, its docstring's first paragraph the words.
 
     Its annotations give the schema, unless *schema* does. A parameter of type ToolContext and those named in
-    `SERVER_OWNED` are filled in by the server. *check* is a function of any of the same parameters. Both may
-    be coroutines or plain functions. Raises ToolError.
+    `SERVER_OWNED` are filled in by the server. *check*, *precondition* and *reconcile* are functions of any
+    of the same parameters. All may be coroutines or plain functions. Raises ToolError.
     """
 
     def declare(function: Callable[..., object]) -> Tool:
@@ -481,6 +533,8 @@ def tool(
                 handler=_handler(function, taken),
                 editable=EVERY if editable is None else frozenset(editable),
                 check=None if check is None else _checker(check, taken),
+                precondition=None if precondition is None else _checker(precondition, taken),
+                reconcile=None if reconcile is None else _checker(reconcile, taken),
                 timeout_seconds=timeout,
                 taints=taints,
                 parks_as=parks_as,

@@ -77,6 +77,11 @@ def _words(message: Message) -> str:
 
 def result_text(result: Json) -> str:
     """A result as the model reads it: text as it is, other values as JSON, errors marked as such."""
+    said = _said(result)
+    return f"{said}\n[note] {result['reminder']}" if "reminder" in result else said
+
+
+def _said(result: Json) -> str:
     if "error" in result:
         return f"Error: {result['error']}"
     value = result["value"]

@@ -9,7 +9,7 @@ import os
 import shutil
 import signal
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -112,13 +112,20 @@ async def migrated_url(
     database_kind: str, tmp_path: Path, postgres_server: Server, templates: "Templates"
 ) -> AsyncIterator[str]:
     """The async SQLAlchemy URL of a new database of each kind that holds the current schema and no rows."""
-    if database_kind == "sqlite":
-        yield await templates.copy_sqlite(tmp_path / "migrated.db")
+    async with migrated(database_kind, tmp_path, postgres_server, templates) as url:
+        yield url
+
+
+@asynccontextmanager
+async def migrated(kind: str, folder: Path, server: Server, templates: "Templates") -> AsyncIterator[str]:
+    """The URL of a new database of *kind* that holds the current schema and no rows."""
+    if kind == "sqlite":
+        yield await templates.copy_sqlite(folder / "migrated.db")
         return
     name = _fresh_name()
-    await postgres_server.create_database(name, template=await templates.postgres())
-    yield postgres_server.url(name)
-    await postgres_server.drop_database(name)
+    await server.create_database(name, template=await templates.postgres())
+    yield server.url(name)
+    await server.drop_database(name)
 
 
 class Templates:

@@ -15,7 +15,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -101,9 +101,10 @@ class Account:
 
 
 @contextmanager
-def serve(environ: Mapping[str, str]) -> Iterator[Server]:
+def serve(environ: Mapping[str, str], settings: Sequence[str] = SETTINGS) -> Iterator[Server]:
     """A server answers inside the block; one that was started here is gone, with its files, after it.
 
+    *settings* are of a server started here; one that was given keeps its own.
     Raises PostgresUnavailable if there is none, or it does not answer.
     """
     if given := environ.get("TEST_DATABASE_URL"):
@@ -112,7 +113,7 @@ def serve(environ: Mapping[str, str]) -> Iterator[Server]:
     binaries = find_binaries()
     account = _account()
     with _home(account) as home:
-        with _running(_reachable(binaries, account, home), account, home) as server:
+        with _running(_reachable(binaries, account, home), account, home, settings) as server:
             yield server
 
 
@@ -217,13 +218,15 @@ def _open_up(tree: Path) -> None:
 
 
 @contextmanager
-def _running(binaries: Binaries, account: Account | None, home: Path) -> Iterator[Server]:
+def _running(
+    binaries: Binaries, account: Account | None, home: Path, settings: Sequence[str]
+) -> Iterator[Server]:
     as_user = account.options() if account else {}
     # Neither the caller's PG* variables nor its current folder, which the account may not enter.
     surroundings: dict[str, Any] = {"cwd": home, "env": {"LC_ALL": "C", "PATH": os.defpath}, **as_user}
     data, log = home / "data", home / "log"
     _initialise(binaries, data, surroundings)
-    flags = [flag for setting in SETTINGS for flag in ("-c", setting)]
+    flags = [flag for setting in settings for flag in ("-c", setting)]
     with log.open("wb") as output:
         process = subprocess.Popen(
             [binaries.folder / "postgres", "-D", data, "-h", "", "-k", home, "-p", "5432", *flags],

@@ -32,7 +32,7 @@ async def write_change(db: Database, conn: AsyncConnection, work: Work, change: 
     if task.ref != work.task.ref:
         raise StoreError(f"the change of task {work.task.id} is one of another task")
     rows = message_rows(work.task, change, at)
-    await _update_task(db, conn, work.task, task, next_seq=task.next_seq + len(rows))
+    await _update_task(db, conn, work.task, task, at, next_seq=task.next_seq + len(rows))
     await insert_messages(conn, task, rows)
     await _write_calls(conn, work, change.calls)
     await _write_parks(conn, work, change.parks)
@@ -49,13 +49,13 @@ async def write_change(db: Database, conn: AsyncConnection, work: Work, change: 
 
 
 async def _update_task(
-    db: Database, conn: AsyncConnection, before: Task, after: Task, *, next_seq: int
+    db: Database, conn: AsyncConnection, before: Task, after: Task, at: datetime, *, next_seq: int
 ) -> None:
     values = _changed(task_row(before), {**task_row(after), "next_seq": next_seq})
     values["state"] = after.state.value  # there is always something to set
     placed = (before.state, before.prio) == (after.state, after.prio)
     if after.state is TaskState.QUEUED and not placed:
-        values["vrt"] = next_place(db, after.org, after.prio)
+        values |= {"vrt": next_place(db, after.org, after.prio), "queued_at": at, "aged": False}
     statement = update(tasks).where(
         tasks.c.org == before.org,
         tasks.c.id == before.id,

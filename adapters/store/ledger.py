@@ -4,8 +4,7 @@ Reads, but for `seal`, which one leader calls: it appends to the chain what chan
 since, under the organization's row.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import Select, Table, bindparam, select, update
@@ -14,7 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from adapters.store.engine import Database
 from adapters.store.rows import audit_of, call_of, message_of, park_of, task_of
 from adapters.store.tables import audit, calls, messages, organizations, parks, tasks
-from core.audit import GENESIS, AuditEntry, Head, link
+from core.audit import GENESIS, AuditEntry, Head, chained
 from core.errors import TaskNotFound
 from core.ids import OrgId, TaskRef
 from core.ports import Query, Story
@@ -78,7 +77,7 @@ class SqlLedger:
             if (row := (await conn.execute(locked)).one_or_none()) is None:
                 raise LookupError("no such organization")
             before = Head(seq=row.audit_seq, hash=row.audit_hash)
-            sealed, head = _chained(before, await _entries(conn, _unsealed(org, n)))
+            sealed, head = chained(before, await _entries(conn, _unsealed(org, n)))
             if sealed:
                 await _write(conn, org, sealed)
                 moved = update(organizations).where(organizations.c.id == org)
@@ -113,17 +112,6 @@ def _unsealed(org: OrgId, n: int) -> Select[Any]:
 
 async def _entries(conn: AsyncConnection, wanted: Select[Any]) -> list[AuditEntry]:
     return [audit_of(row) for row in (await conn.execute(wanted)).mappings()]
-
-
-def _chained(head: Head, loose: Iterable[AuditEntry]) -> tuple[list[AuditEntry], Head]:
-    """*loose* as the chain's next entries after *head*, and the head after them."""
-    sealed: list[AuditEntry] = []
-    for entry in loose:
-        seq = head.seq + 1
-        linked = link(head.hash, seq, entry)
-        sealed.append(replace(entry, seq=seq, prev_hash=head.hash, hash=linked))
-        head = Head(seq=seq, hash=linked)
-    return sealed, head
 
 
 async def _write(conn: AsyncConnection, org: OrgId, sealed: Sequence[AuditEntry]) -> None:

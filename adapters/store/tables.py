@@ -96,6 +96,7 @@ organizations = Table(
     _big_count("audit_seq"),  # the head of the audit chain: its last number and its hash
     Column("audit_hash", Text, nullable=False, server_default=GENESIS),
     _words_or_none("approvals_route"),
+    _number_or_none("max_running"),  # tasks that run at once; NULL: the queue's own default
     _time("created_at"),
 )
 
@@ -183,6 +184,8 @@ tasks = Table(
     _time_or_none("not_before"),
     Column("prio", SmallInteger, nullable=False, server_default=text("1")),
     _big_count("vrt"),
+    _time_or_none("queued_at"),  # since when it waits for a worker; time held counts
+    _flag("aged"),  # the queue's: waited so long that it stands at prio 0 until it is claimed
     _count("round"),
     _count("next_seq", 1),
     _count("next_call_no", 1),
@@ -203,9 +206,10 @@ tasks = Table(
     UniqueConstraint("org", "number"),
     _index("ix_tasks_queue", "prio", "vrt", "id", where="state = 'queued'"),
     _index("ix_tasks_org_queue", "org", "prio", "vrt", where="state = 'queued'"),
-    _index("ix_tasks_running", "worker", where="state = 'running'"),
+    _index("ix_tasks_running", "org", "worker", where="state = 'running'"),
     _index("ix_tasks_delayed", "not_before", where="state = 'delayed'"),
-    _index("ix_tasks_held", "org", where="state = 'held'"),
+    _index("ix_tasks_held", "org", "prio", "vrt", "id", where="state = 'held'"),
+    _index("ix_tasks_aged", "org", where="state = 'queued' AND aged"),
     _index("ix_tasks_thread", "org", "surface", "thread_ref"),
     _index("ix_tasks_parent", "org", "parent_id"),
     postgresql_with={

@@ -20,14 +20,14 @@ from adapters.store.tables import calls, inbox, messages, organizations, tasks
 from core.calls import Call
 from core.errors import StoreError, TaskNotFound
 from core.ids import Run, TaskRef
+from core.moves.opening import goal, opened, opening
 from core.people import OrgState
 from core.ports import Transcript
-from core.tasks import Json, Message, MessageKind, Taint, Task, TaskState
+from core.tasks import Message, Task, TaskState
 from core.work import (
     NOTHING,
     Cause,
     Duplicate,
-    Entry,
     Fenced,
     Lost,
     Move,
@@ -101,36 +101,15 @@ class SqlTasks:
     async def _open(self, conn: AsyncConnection, new: NewTask, cause: Cause) -> Task:
         at = await self._db.now(conn)
         number, state = await _next_number(conn, new)
-        paused = state is OrgState.PAUSED
-        task = Task(
-            org=new.org,
-            id=new.id,
-            number=number,
-            agent=new.agent,
-            label=new.label,
-            origin=new.origin,
-            requester=new.requester,
-            mode=new.mode,
-            surface=new.surface,
-            thread_ref=new.thread_ref,
-            goal=new.goal,
-            schema=new.schema,
-            taint=new.taint,
-            state=TaskState.HELD if paused else TaskState.QUEUED,
-            prio=new.prio,
-            next_seq=2,
-            created_at=at,
-        )
-        task = await self._insert(conn, task)
-        goal = Message(seq=1, episode=1, round=0, kind=MessageKind.GOAL, body=_goal_body(new), at=at)
-        await insert_messages(conn, task, [goal])
+        task = await self._insert(conn, opened(new, number, state, at))
+        await insert_messages(conn, task, [goal(task)])
         await settle_applied(conn, task, [cause.key])
         await insert_events(self._db, conn, task, [TaskEvent(name="task_created")], at)
-        await insert_entry(self._db, conn, task, _opening(task, cause), at)
+        await insert_entry(self._db, conn, task, opening(task, cause), at)
         return task
 
     async def _insert(self, conn: AsyncConnection, task: Task) -> Task:
-        values = task_row(task)
+        values = task_row(task) | {"queued_at": task.created_at}
         if task.state is TaskState.QUEUED:
             values["vrt"] = next_place(self._db, task.org, task.prio)
         vrt = await conn.execute(insert(tasks).values(values).returning(tasks.c.vrt))
@@ -165,26 +144,6 @@ async def _next_number(conn: AsyncConnection, new: NewTask) -> tuple[int, OrgSta
     if row is None:
         raise StoreError(f"there is no organization {new.org}")
     return row.next_task_no - 1, OrgState(row.state)
-
-
-def _goal_body(new: NewTask) -> Json:
-    """The goal as the transcript has it; words from outside are marked, to be shown fenced (I27)."""
-    body = {"text": new.goal} if isinstance(new.goal, str) else {"value": new.goal}
-    return {**body, "fenced": True} if new.taint is Taint.OUTSIDE else body
-
-
-def _opening(task: Task, cause: Cause) -> Entry:
-    facts = {
-        "source": cause.key.source,
-        "event_id": cause.key.event_id,
-        "number": task.number,
-        "agent": task.agent,
-        "origin": task.origin.value,
-        "mode": task.mode.value,
-        "taint": task.taint.value,
-        "state": task.state.value,
-    }
-    return Entry(actor=cause.actor, surface=cause.surface, move="open", rule="T1", facts=facts)
 
 
 async def _messages(conn: AsyncConnection, ref: TaskRef, after_seq: int) -> tuple[Message, ...]:

@@ -36,6 +36,11 @@ async def decline(code: str, reason: str | None, as_: str | None, *, stop: bool)
     await _decide(code, Decision(kind=DecisionKind.DECLINE, reason=told, and_stop=stop), as_)
 
 
+async def answer(code: str, said_: str, as_: str | None) -> None:
+    """The question is answered with these words, which are its call's result."""
+    await _decide(code, Decision(kind=DecisionKind.ANSWER, reason=words(said_)), as_)
+
+
 async def settle(code: str, choice: Choice, as_: str | None) -> None:
     """An unknown call or a limit is answered with one of its choices."""
     async with session(as_) as here:

@@ -63,14 +63,20 @@ def moved(work: Work, change: Change, agent: Agent, at: datetime) -> tuple[Chang
     return change, run_state(work.after(change, at), agent)
 
 
+def reservation(tokens: int, at: datetime) -> Spend:
+    """*tokens* reserved in the hour of the database's time *at*, in which the window counts them."""
+    return Spend(hour=at.replace(minute=0, second=0, microsecond=0), reserved=tokens)
+
+
 def riding(
-    work: Work, change: Change, agent: Agent, at: datetime, reserve: Spend | None
+    work: Work, change: Change, agent: Agent, at: datetime, reserve: int | None
 ) -> tuple[Change, tuple[RunState, Spend | None]]:
-    """*change*, with the next request's reservation aboard where the model is asked next (I24)."""
+    """*change*, with the next request's *reserve* tokens aboard where the model is asked next (I24)."""
     state = run_state(work.after(change, at), agent)
     if reserve is None or not isinstance(next_step(state), AskModel):
         return change, (state, None)
-    return replace(change, spend=(*change.spend, reserve)), (state, reserve)
+    spend = reservation(reserve, at)
+    return replace(change, spend=(*change.spend, spend)), (state, spend)
 
 
 def gate(work: Work, agent: Agent, *, tool: str, risk: str) -> Ruling:

@@ -11,6 +11,7 @@ from typing import Final
 
 from core.agents import Agent
 from core.calls import Call, CallState, Outcome
+from core.canonical import canonical, dump
 from core.errors import IllegalMove
 from core.gate import Risk, Verdict, words
 from core.ids import CallId, Run
@@ -59,12 +60,14 @@ def settle(
     *,
     taints: bool = False,
     crashed: bool = False,
-    reserve: Spend | None = None,
+    repeats: int = 0,
+    reserve: int | None = None,
 ) -> Move[tuple[RunState, Spend | None] | Fenced]:
     """These calls have their results, none of them marked; their open parks are withdrawn.
 
     A call somebody settled meanwhile keeps its result. An executing one is refused (I16, I29). Where
-    they are given up since the process *crashed* at them, the count of crashes stays.
+    they are given up since the process *crashed* at them, the count of crashes stays. *repeats*: how
+    often one of them came out just so before, at the most (I25).
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, tuple[RunState, Spend | None] | Fenced]:
@@ -83,6 +86,7 @@ def settle(
             task=replace(
                 _struck(work.task, [c.outcome for c in calls], taints=taints),
                 attempts=work.task.attempts if crashed else 0,
+                repeats=max(repeats, _repeats_of_round(work)),
             ),
             calls=calls,
             parks=parks,
@@ -93,6 +97,11 @@ def settle(
         return riding(work, change, agent, at, reserve)
 
     return move
+
+
+def _repeats_of_round(work: Work) -> int:
+    """The count so far, if a call of this round has raised it; an earlier round's is over."""
+    return work.task.repeats if any(c.settled for c in work.round) else 0
 
 
 def _struck(task: Task, outcomes: list[Outcome | None], *, taints: bool = False) -> Task:
@@ -128,12 +137,14 @@ def mark(
     effect_key: str,
     slip: Slip,
     problem: str | None = None,
+    seen: Json = None,
 ) -> Move[Marked | Answer]:
     """That it may have gone out is on disk, or the call has another end and is not run (C14-C16).
 
     Needs: the call, effect_key and roster. *tool* is the tool as it is today, None if it is gone; *problem*
-    what its check says against it. Looked at under the lock, in this order: stop and pause, the
-    approval and its hash, the check, the gate with today's taint and settings, the key.
+    what its check says against it, *seen* what its precondition answers. Looked at under the lock, in
+    this order: stop and pause, the approval and its hash, the check, what the approver saw, the gate
+    with today's taint and settings, the key.
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, Marked | Answer]:
@@ -150,6 +161,8 @@ def mark(
             return _ended(work, call, error(Outcome.VOID, why), agent, run, at)
         if problem is not None:
             return _objected(work, call, problem, agent, run, at, slip)
+        if (difference := _seen_otherwise(work, call, seen)) is not None:
+            return _parked_anew(work, call, agent, run, at, slip, difference, seen)
         ruling = gate(work, agent, tool=call.tool, risk=tool.risk if tool else call.risk)
         if ruling.verdict is Verdict.OBSERVE:
             return _ended(work, call, error(Outcome.OBSERVED, "Practice: not run."), agent, run, at)
@@ -253,13 +266,29 @@ def _objected(
     return _ended(work, call, error(Outcome.VOID, f"Void, not run: {problem}"), agent, run, at)
 
 
+def _seen_otherwise(work: Work, call: Call, seen: Json) -> str | None:
+    """How what the approver saw of the world differs from what is so now; None where it doesn't."""
+    park = _decided(work, call) if call.state is CallState.APPROVED else None
+    if park is None or call.resend_of is not None:
+        return None
+    before = park.shown.get("seen")
+    return None if canonical(before) == canonical(seen) else f"it was {dump(before)}, and is {dump(seen)} now"
+
+
 def _parked_anew(
-    work: Work, call: Call, agent: Agent, run: Run, at: datetime, slip: Slip, problem: str | None = None
+    work: Work,
+    call: Call,
+    agent: Agent,
+    run: Run,
+    at: datetime,
+    slip: Slip,
+    problem: str | None = None,
+    seen: Json = None,
 ) -> tuple[Change, RunState]:
     """What was about to run asks (again): parked as one version more, saying why."""
     parked = replace(call, state=CallState.PARKED)
     versions = [p.version for p in work.parks_of(call.id) if p.kind is ParkKind.APPROVAL]
-    shown = {} if problem is None else {"problem": problem}
+    shown = {k: v for k, v in (("problem", problem), ("seen", seen)) if v is not None}
     park = approval_park(parked, slip, at, version=max(versions, default=0) + 1, shown=shown)
     change = Change(
         task=work.task,
@@ -280,7 +309,7 @@ def outcome(
     *,
     slip: Slip,
     taints: bool = False,
-    reserve: Spend | None = None,
+    reserve: int | None = None,
 ) -> Move[tuple[RunState, Spend | None] | Fenced]:
     """What became of an executing call is recorded; an unknown opens a card that holds nothing up (C17-C19).
 
@@ -297,8 +326,10 @@ def outcome(
             raise IllegalMove("an effect that a dead run left is unknown")
         done = settled(call, result, at)
         unknown = done.outcome is Outcome.UNKNOWN
+        went = not done.pure and done.outcome is Outcome.SUCCEEDED
+        task = _struck(work.task, [done.outcome], taints=taints)
         change = Change(
-            task=_struck(work.task, [done.outcome], taints=taints),
+            task=replace(task, repeats=0) if went else task,
             calls=(done,),
             parks=(_unknown_park(done, slip, at),) if unknown else (),
             posts=cards(work, [call]) if unknown or work.parks_of(call.id) else (),
@@ -353,6 +384,40 @@ def _late(
         entry=entry(worker(run), "outcome", rule="late", call_id=call.id, facts={"outcome": result.outcome}),
     )
     return change, lost
+
+
+def found_out(run: Run, agent: Agent, call_id: CallId, *, went: bool) -> Move[Answer]:
+    """The destination says of an unknown call that it went out, or did not: its card is over (C22, K11).
+
+    Needs: the call. A person who said so first is left alone. The model, told that it is unknown, reads
+    it as a note.
+    """
+
+    def move(work: Work, at: datetime) -> tuple[Change | Lost, Answer]:
+        if not owns(work, run):
+            return fenced(run)
+        call = find_call(work, call_id)
+        if call.outcome is not Outcome.UNKNOWN:
+            return stands(work, agent, at, "no longer unknown")
+        known = replace(call, outcome=Outcome.SUCCEEDED if went else Outcome.FAILED)
+        change = Change(
+            task=work.task,
+            calls=(known,),
+            parks=withdrawn(p for p in work.parks_of(call.id) if p.kind is ParkKind.UNKNOWN),
+            messages=(found_note(call, "A look at the destination says", went=went),),
+            posts=cards(work, [call]),
+            entry=entry(worker(run), "found_out", rule=str(known.outcome), call_id=call.id),
+            events=(_event(known),),
+        )
+        return moved(work, change, agent, at)
+
+    return move
+
+
+def found_note(call: Call, who: str, *, went: bool) -> NewMessage:
+    """What *who* found of an unknown call, in words of ours."""
+    words_ = f"{who} of {call.tool} (call {call.number}): it {'went out' if went else 'did not go out'}."
+    return NewMessage(kind=MessageKind.NOTE, body={"text": words_})
 
 
 def again(run: Run, agent: Agent, call_id: CallId) -> Move[Answer]:

@@ -19,6 +19,7 @@ from core.errors import (
 from core.gate import Verdict
 from core.ids import CallId, Token
 from core.moves.common import (
+    Result,
     can_stop_at_once,
     cards,
     cards_of,
@@ -30,6 +31,7 @@ from core.moves.common import (
     stopped_at_once,
     woken,
 )
+from core.moves.effects import found_note
 from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState, Slip
 from core.people import Person
 from core.tasks import Json, MessageKind, Prio, Task, TaskState
@@ -44,7 +46,8 @@ class Decision:
     """What a person says to a park.
 
     *args*: the whole arguments after an edit, checked against the tool's schema and its editable
-    fields already. *and_stop*: decline, and stop the task.
+    fields already. *reason*: the words that go with it; of an answer, the answer. *and_stop*: decline,
+    and stop the task.
     """
 
     kind: DecisionKind
@@ -217,6 +220,11 @@ def _decide(
         case DecisionKind.REVISE if park.kind is ParkKind.APPROVAL:
             words = f"Not run. The owner says, change it: {decision.reason or 'propose something else'}"
             return _change(work, (park,), settled(call, error(Outcome.REVISED, words), at), "revise")
+        case DecisionKind.ANSWER if park.kind is ParkKind.QUESTION:
+            if not (decision.reason or "").strip():
+                raise DecisionError("say the answer")
+            told = Result(outcome=Outcome.ANSWERED, result={"value": decision.reason})
+            return _change(work, (park,), settled(call, told, at), "answer")
         case DecisionKind.CONNECTED if park.kind is ParkKind.CONNECT:
             words = "The account is connected now. Not run yet: call the tool again."
             return _change(work, (park,), settled(call, error(Outcome.ANSWERED, words), at), "connected")
@@ -355,10 +363,7 @@ def _unknown(work: Work, park: Park, call: Call, decision: Decision, spare: Spar
     known = replace(call, outcome=Outcome.SUCCEEDED if went else Outcome.FAILED)
     change = _change(work, (park,), known, str(decision.choice))
     change = replace(change, posts=(*change.posts, *_reported(work, call)))
-    words = (
-        f"The owner says of {call.tool} (call {call.number}): it {'went out' if went else 'did not go out'}."
-    )
-    note = NewMessage(kind=MessageKind.NOTE, body={"text": words})
+    note = found_note(call, "The owner says", went=went)
     return replace(change, messages=(note,))
 
 

@@ -10,7 +10,7 @@ from core.calls import MODEL_PURE_RISKS, Call, ParksAs
 from core.gate import Ruling, Verdict
 from core.ids import CallId, Run
 from core.model import ModelReply
-from core.moves.common import Answer, entry, fenced, gate, moved, owns, stands, worker
+from core.moves.common import Answer, entry, fenced, gate, moved, owns, reservation, stands, worker
 from core.parks import shown_hash
 from core.plan import QUIET, AskModel, Reply, RunState, Signals, next_step, run_state
 from core.tasks import Json, MessageKind, Taint, Task
@@ -41,11 +41,11 @@ class Proposal:
 
 
 def reserve(
-    run: Run, agent: Agent, spend: Spend, signals: Signals = QUIET
+    run: Run, agent: Agent, tokens: int, signals: Signals = QUIET
 ) -> Move[tuple[RunState, Spend | None] | Fenced]:
-    """The next request's tokens are reserved before it is made, or the budget is over (I24).
+    """The next request's *tokens* are reserved before it is made, or the budget is over (I24).
 
-    Needs: usage. Answers the state, and what was reserved, if the model may be asked.
+    Needs: usage. Answers the state, and what was reserved in which hour, if the model may be asked.
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, tuple[RunState, Spend | None] | Fenced]:
@@ -54,7 +54,7 @@ def reserve(
         state = run_state(work, agent, signals)
         if not isinstance(next_step(state), AskModel):
             return Lost(why="the model is not to be asked now"), (state, None)
-        facts = {"tokens": spend.reserved}
+        spend, facts = reservation(tokens, at), {"tokens": tokens}
         change = Change(task=work.task, spend=(spend,), entry=entry(worker(run), "reserve", facts=facts))
         return change, (state, spend)
 

@@ -38,7 +38,7 @@ from core.tools import Tool, tool
 from core.work import Event, EventKind, Received
 from core.worker import Worker
 from tests.contract.factories import AUDIT_KEY, save
-from tests.contract.planted import Planted
+from tests.contract.planted_sql import SqlPlanted
 
 ORG = OrgId("shop")
 SURFACE = "chat"
@@ -374,7 +374,7 @@ class Street:
 # ── past every rule ──────────────────────────────────────────────────────────────────────────
 
 
-class Tampering(Planted):
+class Tampering(SqlPlanted):
     """A second connection to the database, for what no port says: time that passed, rows somebody changed."""
 
     async def people(self) -> None:

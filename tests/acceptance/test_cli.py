@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from bot.cli import app
 from tests.acceptance.command_line import CommandLine, command_line
-from tests.contract.planted import Planted
+from tests.contract.planted_sql import SqlPlanted
 
 GOAL = "refund the mug that arrived broken"
 
@@ -158,7 +158,7 @@ async def test_one_changed_byte_of_the_trail_is_named_by_its_number(
     wrong_key = bot.with_env(AUDIT_KEY="f" * 32)
     assert "this AUDIT_KEY is not the one they were signed with" in await wrong_key.refuses("audit", "verify")
 
-    hand = Planted(migrated_url)
+    hand = SqlPlanted(migrated_url)
     await hand.defenceless()
     await hand.run("UPDATE audit SET actor = actor || '.' WHERE seq = 7")
     await hand.close()

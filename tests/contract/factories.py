@@ -13,6 +13,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store.engine import Database
 from adapters.store.rows import (
+    audit_row,
     call_row,
     event_row,
     message_row,
@@ -21,7 +22,8 @@ from adapters.store.rows import (
     person_row,
     task_row,
 )
-from adapters.store.tables import calls, inbox, messages, organizations, parks, people, tasks
+from adapters.store.tables import audit, calls, inbox, messages, organizations, parks, people, tasks
+from core.audit import AuditEntry
 from core.calls import Call, CallState, Outcome, ParksAs
 from core.gate import Verdict
 from core.ids import CallId, EventKey, OrgId, ParkId, PersonId, Run, TaskId, Token, WorkerId
@@ -254,11 +256,13 @@ def change(of: Task, **over: Any) -> Change:
 
 
 async def save(db: Database, *values: Any) -> None:
-    """Each value is a row, past every rule: organizations, people, tasks, calls, parks, events (new)."""
+    """Each value is a row, past every rule: see Planted.save."""
 
     async def body(conn: AsyncConnection) -> None:
         for value in values:
             table, row = _row_of(value)
+            if table is tasks:
+                row["queued_at"] = db.clock()  # as whoever queues one says it
             await conn.execute(insert(table).values(row))
 
     await db.write(body)
@@ -285,6 +289,8 @@ def _row_of(value: Any) -> tuple[Any, dict[str, Any]]:
             return calls, call_row(value)
         case Park():
             return parks, park_row(value)
+        case AuditEntry():
+            return audit, audit_row(value)
         case Event():
             return inbox, event_row(value, value.received_at or NOW)
         case _:

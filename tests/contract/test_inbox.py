@@ -5,12 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from adapters.store.inbox import SqlInbox
 from core.ids import EventKey, TaskRef
 from core.ports import Dead, Ignored, Retry
 from core.work import Duplicate, Event, Received
 from tests.contract.factories import event
-from tests.contract.planted import Planted
+from tests.contract.planted import BORN_AT, Planted
 
 
 def slack(n: int) -> Event:
@@ -19,19 +18,19 @@ def slack(n: int) -> Event:
 
 async def offered_again(planted: Planted) -> None:
     """As if every visibility timeout had passed."""
-    await planted.run("UPDATE inbox SET due_at = received_at")
+    await planted.update("inbox", {"due_at": BORN_AT})
 
 
 @pytest.mark.rule("I21", "K22")
 async def test_an_event_is_stored_once_however_often_it_is_delivered(planted: Planted) -> None:
-    inbox = SqlInbox(planted.db)
+    inbox = planted.store.inbox
     answers = await asyncio.gather(*(inbox.receive(slack(1)) for _ in range(8)))
     assert sorted(type(answer).__name__ for answer in answers) == ["Duplicate"] * 7 + ["Received"]
     assert len(await inbox.take(10)) == 1
 
 
 async def test_what_is_received_is_named_and_keeps_what_was_sent(planted: Planted) -> None:
-    inbox, sent = SqlInbox(planted.db), slack(1)
+    inbox, sent = planted.store.inbox, slack(1)
     assert await inbox.receive(sent) == Received(key=sent.key)
     (taken,) = await inbox.take(10)
     assert (taken.key, taken.org, taken.kind, taken.body) == (sent.key, sent.org, sent.kind, sent.body)
@@ -41,16 +40,16 @@ async def test_what_is_received_is_named_and_keeps_what_was_sent(planted: Plante
 
 
 async def test_a_duplicate_names_the_task_it_belongs_to(planted: Planted) -> None:
-    inbox = SqlInbox(planted.db)
+    inbox = planted.store.inbox
     await inbox.receive(slack(1))
     assert await inbox.receive(slack(1)) == Duplicate(ref=None)
     task = await planted.task(await planted.organization("org-a"))
-    await planted.run("UPDATE inbox SET state = 'applied', task_id = :task", task=task.id)
+    await planted.update("inbox", {"state": "applied", "task_id": task.id})
     assert await inbox.receive(slack(1)) == Duplicate(ref=TaskRef(org=task.org, task_id=task.id))
 
 
 async def test_the_same_id_of_another_source_is_another_event(planted: Planted) -> None:
-    inbox = SqlInbox(planted.db)
+    inbox = planted.store.inbox
     await inbox.receive(slack(1))
     other = event(key=EventKey(source="telegram", event_id="e-1"))
     assert await inbox.receive(other) == Received(key=other.key)
@@ -58,7 +57,7 @@ async def test_the_same_id_of_another_source_is_another_event(planted: Planted) 
 
 @pytest.mark.rule("K23")
 async def test_events_are_offered_oldest_first_and_hidden_while_somebody_has_them(planted: Planted) -> None:
-    inbox = SqlInbox(planted.db)
+    inbox = planted.store.inbox
     for n in (2, 1, 3):
         await inbox.receive(slack(n))
     assert [e.key.event_id for e in await inbox.take(2)] == ["e-2", "e-1"]
@@ -70,18 +69,18 @@ async def test_events_are_offered_oldest_first_and_hidden_while_somebody_has_the
 
 
 async def test_an_event_is_hidden_for_as_long_as_was_said(planted: Planted) -> None:
-    inbox = SqlInbox(planted.db)
+    inbox = planted.store.inbox
     await inbox.receive(slack(1))
     await inbox.take(1, visible_seconds=30)
-    left = await planted.time("SELECT due_at AS at FROM inbox") - await planted.now()
+    left = (await planted.row("inbox"))["due_at"] - await planted.now()
     assert timedelta(seconds=20) < left <= timedelta(seconds=30)
-    await planted.run("UPDATE inbox SET due_at = received_at")
+    await planted.update("inbox", {"due_at": BORN_AT})
     await inbox.take(1, visible_seconds=-1)
     assert len(await inbox.take(1)) == 1
 
 
 async def test_those_who_take_at_once_never_share_an_event(planted: Planted) -> None:
-    inbox = SqlInbox(planted.db)
+    inbox = planted.store.inbox
     for n in range(20):
         await inbox.receive(slack(n))
 
@@ -102,20 +101,21 @@ async def test_those_who_take_at_once_never_share_an_event(planted: Planted) -> 
 async def test_an_event_that_is_done_with_is_offered_no_more(
     planted: Planted, outcome: Ignored | Dead, state: str, error: str | None
 ) -> None:
-    inbox = SqlInbox(planted.db)
+    inbox = planted.store.inbox
     await inbox.receive(slack(1))
     await inbox.settle(slack(1).key, outcome)
-    assert await planted.one("SELECT state, error FROM inbox") == (state, error)
+    row = await planted.row("inbox")
+    assert (row["state"], row["error"]) == (state, error)
     await offered_again(planted)
     assert await inbox.take(1) == []
 
 
 async def test_an_event_to_retry_is_offered_when_its_time_has_come(planted: Planted) -> None:
-    inbox = SqlInbox(planted.db)
+    inbox = planted.store.inbox
     await inbox.receive(slack(1))
     await inbox.settle(slack(1).key, Retry(seconds=60))
     assert await inbox.take(1) == []
-    left = await planted.time("SELECT due_at AS at FROM inbox") - await planted.now()
+    left = (await planted.row("inbox"))["due_at"] - await planted.now()
     assert timedelta(seconds=50) < left <= timedelta(seconds=60)
     await offered_again(planted)
     assert len(await inbox.take(1)) == 1
@@ -124,10 +124,11 @@ async def test_an_event_to_retry_is_offered_when_its_time_has_come(planted: Plan
 @pytest.mark.rule("I21")
 @pytest.mark.parametrize("state", ["taken", "applied", "ignored", "dead"])
 async def test_only_a_new_event_is_settled(planted: Planted, state: str) -> None:
-    inbox = SqlInbox(planted.db)
+    inbox = planted.store.inbox
     await inbox.receive(slack(1))
-    await planted.run("UPDATE inbox SET state = :state", state=state)
+    await planted.update("inbox", {"state": state})
     for outcome in (Ignored(), Dead(error="late"), Retry(seconds=0)):
         await inbox.settle(slack(1).key, outcome)
-    assert await planted.one("SELECT state, error FROM inbox") == (state, None)
+    row = await planted.row("inbox")
+    assert (row["state"], row["error"]) == (state, None)
     assert await inbox.take(1) == []

@@ -1,13 +1,10 @@
 """The outbox: due while a revision is newer than the one sent, one at a time on a route."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
-from sqlalchemy import update
 
-from adapters.store.outbox import SqlOutbox
-from adapters.store.tables import posts
 from core.ids import OrgId, PostId, Token
 from core.moves.common import card_key
 from core.parks import ParkKind
@@ -23,14 +20,13 @@ async def task(planted: Planted) -> Task:
 
 
 async def state(planted: Planted, post: PostId) -> tuple[object, ...]:
-    return await planted.one(
-        "SELECT state, rev, sent_rev, chat_ref, attempts, error FROM posts WHERE id = :id", id=post
-    )
+    row = await planted.row("posts", id=post)
+    return tuple(row[name] for name in ("state", "rev", "sent_rev", "chat_ref", "attempts", "error"))
 
 
 async def wait_of(planted: Planted, post: PostId) -> timedelta:
     """How long until it is due."""
-    due_at = await planted.time(f"SELECT due_at AS at FROM posts WHERE id = '{post}'")
+    due_at: datetime = (await planted.row("posts", id=post))["due_at"]
     return due_at - await planted.now()
 
 
@@ -41,7 +37,7 @@ def ids(taken: list[Post]) -> list[PostId]:
 @pytest.mark.rule("K17")
 async def test_a_due_post_is_taken_whole(planted: Planted, task: Task) -> None:
     post = await planted.post(task, body={"text": "…"}, rev=2, sent_rev=1, chat_ref="1.2", prio=0)
-    assert await SqlOutbox(planted.db).take(5, "slack") == [
+    assert await planted.store.outbox.take(5, "slack") == [
         Post(
             id=post,
             org=task.org,
@@ -66,30 +62,30 @@ async def test_what_is_sent_dead_later_or_of_another_surface_is_not_taken(
     await planted.post(task, route="C2", state="dead")
     await planted.post(task, route="C3", due_at=BORN_AT + FAR)
     await planted.post(task, route="C4", surface="telegram")
-    assert await SqlOutbox(planted.db).take(5, "slack") == []
+    assert await planted.store.outbox.take(5, "slack") == []
 
 
 async def test_posts_are_taken_by_prio_then_by_when_they_were_due(planted: Planted, task: Task) -> None:
     late = await planted.post(task, route="C1", due_at=BORN_AT + timedelta(seconds=2))
     early = await planted.post(task, route="C2", due_at=BORN_AT + timedelta(seconds=1))
     card = await planted.post(task, route="C3", prio=0, due_at=BORN_AT + timedelta(seconds=3))
-    assert ids(await SqlOutbox(planted.db).take(5, "slack")) == [card, early, late]
+    assert ids(await planted.store.outbox.take(5, "slack")) == [card, early, late]
 
 
 @pytest.mark.rule("K38")
 async def test_a_taken_post_is_hidden_and_offered_again_if_nobody_settles_it(
     planted: Planted, task: Task
 ) -> None:
-    outbox, post = SqlOutbox(planted.db), await planted.post(task)
+    outbox, post = planted.store.outbox, await planted.post(task)
     await outbox.take(1, "slack", visible_seconds=30)
     assert timedelta(seconds=20) < await wait_of(planted, post) <= timedelta(seconds=30)
     assert await outbox.take(1, "slack") == []
-    await planted.run(update(posts).values(due_at=BORN_AT))
+    await planted.update("posts", {"due_at": BORN_AT})
     assert [(p.id, p.attempts) for p in await outbox.take(1, "slack")] == [(post, 2)]
 
 
 async def test_one_post_is_under_way_on_a_route(planted: Planted, task: Task) -> None:
-    outbox = SqlOutbox(planted.db)
+    outbox = planted.store.outbox
     first = await planted.post(task, due_at=BORN_AT)
     second = await planted.post(task, due_at=BORN_AT + timedelta(seconds=1))
     other = await planted.post(task, route="C2", due_at=BORN_AT + timedelta(seconds=2))
@@ -102,13 +98,13 @@ async def test_one_post_is_under_way_on_a_route(planted: Planted, task: Task) ->
 async def test_those_who_take_at_once_share_neither_post_nor_route(planted: Planted, task: Task) -> None:
     for n in range(24):
         await planted.post(task, route=f"C{n % 6}")
-    outbox = SqlOutbox(planted.db)
+    outbox = planted.store.outbox
     taken = [p for share in await asyncio.gather(*(outbox.take(3, "slack") for _ in range(8))) for p in share]
     assert sorted(p.route for p in taken) == [f"C{n}" for n in range(6)]
 
 
 async def test_a_sent_post_is_done(planted: Planted, task: Task) -> None:
-    outbox, post = SqlOutbox(planted.db), await planted.post(task, error="maybe")
+    outbox, post = planted.store.outbox, await planted.post(task, error="maybe")
     await outbox.take(1, "slack")
     await outbox.settle(post, task.org, 1, Sent(chat_ref="1.1"))
     assert await state(planted, post) == ("sent", 1, 1, "1.1", 0, None)
@@ -119,9 +115,9 @@ async def test_a_sent_post_is_done(planted: Planted, task: Task) -> None:
 async def test_a_revision_written_while_another_is_sent_stays_due(
     planted: Planted, task: Task, outcome: Sent | Dead
 ) -> None:
-    outbox, post = SqlOutbox(planted.db), await planted.post(task)
+    outbox, post = planted.store.outbox, await planted.post(task)
     await outbox.take(1, "slack")
-    await planted.run("UPDATE posts SET rev = 2")
+    await planted.update("posts", {"rev": 2})
     assert await outbox.take(1, "slack") == []  # the first one is still under way
     await outbox.settle(post, task.org, 1, outcome)
     assert [(p.id, p.rev) for p in await outbox.take(1, "slack")] == [(post, 2)]
@@ -129,7 +125,7 @@ async def test_a_revision_written_while_another_is_sent_stays_due(
 
 @pytest.mark.rule("K18")
 async def test_a_post_that_may_be_there_is_sent_again(planted: Planted, task: Task) -> None:
-    outbox, post = SqlOutbox(planted.db), await planted.post(task)
+    outbox, post = planted.store.outbox, await planted.post(task)
     await outbox.take(1, "slack")
     await outbox.settle(post, task.org, 1, Maybe())
     assert await state(planted, post) == ("due", 1, 0, None, 1, "maybe")
@@ -141,7 +137,7 @@ async def test_a_post_that_may_be_there_is_sent_again(planted: Planted, task: Ta
 async def test_a_surface_that_asks_to_wait_is_left_alone_for_an_hour_at_most(
     planted: Planted, task: Task, asked: float, waits: float
 ) -> None:
-    outbox, post = SqlOutbox(planted.db), await planted.post(task)
+    outbox, post = planted.store.outbox, await planted.post(task)
     await outbox.take(1, "slack")
     await outbox.settle(post, task.org, 1, Later(seconds=asked, error="ratelimited"))
     assert await state(planted, post) == ("due", 1, 0, None, 1, "ratelimited")
@@ -151,7 +147,7 @@ async def test_a_surface_that_asks_to_wait_is_left_alone_for_an_hour_at_most(
 
 @pytest.mark.rule("K40")
 async def test_a_post_that_will_never_work_is_out_of_the_way(planted: Planted, task: Task) -> None:
-    outbox = SqlOutbox(planted.db)
+    outbox = planted.store.outbox
     poison = await planted.post(task, due_at=BORN_AT)
     after = await planted.post(task, due_at=BORN_AT + timedelta(seconds=1))
     await outbox.take(1, "slack")
@@ -164,7 +160,7 @@ async def test_a_post_that_will_never_work_is_out_of_the_way(planted: Planted, t
 async def test_a_late_word_does_not_undo_what_was_sent(
     planted: Planted, task: Task, late: Maybe | Later | Dead
 ) -> None:
-    outbox, post = SqlOutbox(planted.db), await planted.post(task)
+    outbox, post = planted.store.outbox, await planted.post(task)
     await outbox.settle(post, task.org, 1, Sent(chat_ref="1.1"))
     await outbox.settle(post, task.org, 1, late)
     assert await state(planted, post) == ("sent", 1, 1, "1.1", 0, None)
@@ -174,7 +170,7 @@ async def test_a_late_word_does_not_undo_what_was_sent(
 async def test_nobody_settles_another_organizations_post(planted: Planted, task: Task) -> None:
     post = await planted.post(task)
     before = await state(planted, post)
-    await SqlOutbox(planted.db).settle(post, OrgId("b"), 1, Sent(chat_ref="1.1"))
+    await planted.store.outbox.settle(post, OrgId("b"), 1, Sent(chat_ref="1.1"))
     assert await state(planted, post) == before
 
 
@@ -183,7 +179,7 @@ async def test_the_card_of_a_park_is_learnt_from_a_click(planted: Planted, task:
     park = await planted.park(task, await planted.call(task, round=2))
     other = await planted.post(task, dedup_key=card_key(task, 1, 1))
     card = await planted.post(task, dedup_key=card_key(task, 1, 2), round=2)
-    outbox = SqlOutbox(planted.db)
+    outbox = planted.store.outbox
     await outbox.learn(park.token, "9.9")
     assert [(await state(planted, post))[3] for post in (other, card)] == [None, "9.9"]
     await outbox.learn(park.token, "8.8")  # a second card of the same park only answers clicks
@@ -195,7 +191,7 @@ async def test_the_cards_of_owner_calls_are_told_apart(planted: Planted, task: T
     calls = [await planted.call(task, number=n, round=None, ordinal=n) for n in (4, 5)]
     parks = [await planted.park(task, call) for call in calls]
     cards = [await planted.post(task, dedup_key=card_key(task, 1, None, n), round=None) for n in (4, 5)]
-    await SqlOutbox(planted.db).learn(parks[1].token, "9.9")
+    await planted.store.outbox.learn(parks[1].token, "9.9")
     assert [(await state(planted, card))[3] for card in cards] == [None, "9.9"]
 
 
@@ -203,12 +199,12 @@ async def test_the_cards_of_owner_calls_are_told_apart(planted: Planted, task: T
 async def test_a_park_about_the_task_itself_is_on_its_newest_card(planted: Planted, task: Task) -> None:
     park = await planted.park(task, None, kind=ParkKind.LIMIT)
     cards = [await planted.post(task, dedup_key=card_key(task, 1, n), round=n) for n in (1, 2)]
-    await planted.post(task, kind="report")
-    await SqlOutbox(planted.db).learn(park.token, "9.9")
+    await planted.post(task, kind=PostKind.REPORT)
+    await planted.store.outbox.learn(park.token, "9.9")
     assert [(await state(planted, card))[3] for card in cards] == [None, "9.9"]
 
 
 async def test_a_token_nobody_has_teaches_nothing(planted: Planted, task: Task) -> None:
     card = await planted.post(task)
-    await SqlOutbox(planted.db).learn(Token("guessed"), "9.9")
+    await planted.store.outbox.learn(Token("guessed"), "9.9")
     assert (await state(planted, card))[3] is None

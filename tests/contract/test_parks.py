@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from adapters.store.parks import SqlParks
 from core.errors import ParkNotFound
 from core.ids import CallCode, Token
 from core.parks import ParkKind, ParkState
@@ -41,14 +40,14 @@ async def test_a_token_finds_its_park_whatever_its_state(planted: Planted, ada: 
     call = await planted.call(task)
     old = await planted.park(task, call, state=SUPERSEDED)
     new = await planted.park(task, call, version=2)
-    parks = SqlParks(planted.db)
+    parks = planted.store.parks
     for park in (old, new):
         assert await parks.find(ada, park.token) == ParkView(park=park, task=task, call=call)
 
 
 async def test_a_park_about_the_task_itself_has_no_call(planted: Planted, ada: Person, task: Task) -> None:
     park = await planted.park(task, None, kind=ParkKind.LIMIT)
-    assert await SqlParks(planted.db).find(ada, park.token) == ParkView(park=park, task=task, call=None)
+    assert await planted.store.parks.find(ada, park.token) == ParkView(park=park, task=task, call=None)
 
 
 @pytest.mark.rule("I18", "I14")
@@ -56,7 +55,7 @@ async def test_another_organizations_park_answers_like_one_that_is_not_there(
     planted: Planted, ada: Person, eve: Person, task: Task
 ) -> None:
     park = await planted.park(task, await planted.call(task, number=3))
-    parks = SqlParks(planted.db)
+    parks = planted.store.parks
     code = CallCode(task_number=12, call_number=3)
     assert isinstance(await parks.find(ada, code), ParkView)
     for key in (park.token, Token("unknown"), code, CallCode(task_number=99, call_number=1)):
@@ -72,7 +71,7 @@ async def test_the_same_code_in_two_organizations_finds_each_its_own(
     found = {}
     for mine in (task, other):
         found[mine.org] = await planted.park(mine, await planted.call(mine, number=3))
-    parks = SqlParks(planted.db)
+    parks = planted.store.parks
     for who in (ada, eve):
         view = await parks.find(who, CallCode(task_number=12, call_number=3))
         assert isinstance(view, ParkView)
@@ -94,7 +93,7 @@ async def test_a_code_finds_an_open_approval_then_an_open_park_then_the_newest(
     call = await planted.call(task, number=3)
     for n, (kind, state) in enumerate(states.items()):
         await planted.park(task, call, kind=ParkKind(kind), state=state, **after(n))
-    view = await SqlParks(planted.db).find(ada, CallCode(task_number=12, call_number=3))
+    view = await planted.store.parks.find(ada, CallCode(task_number=12, call_number=3))
     assert isinstance(view, ParkView)
     assert view.park.kind == found
 
@@ -105,7 +104,7 @@ async def test_a_code_with_a_version_finds_that_version(planted: Planted, ada: P
         await planted.park(task, call, version=1, state=SUPERSEDED, **after(0)),
         await planted.park(task, call, version=2, **after(1)),
     ]
-    parks = SqlParks(planted.db)
+    parks = planted.store.parks
     for park in versions:
         view = await parks.find(ada, CallCode(task_number=12, call_number=3, version=park.version))
         assert isinstance(view, ParkView)
@@ -120,7 +119,7 @@ async def test_what_waits_is_listed_oldest_first_with_what_it_is_about(
     young = await planted.park(task, call, **after(2))
     old = await planted.park(task, None, kind=ParkKind.LIMIT, **after(1))
     await planted.park(task, call, version=2, state=DECIDED, **after(0))
-    parks = SqlParks(planted.db)
+    parks = planted.store.parks
     assert await parks.waiting_for(ada, 9) == [
         ParkView(park=old, task=task, call=None),
         ParkView(park=young, task=task, call=call),
@@ -144,7 +143,7 @@ async def test_a_task_is_due_once_for_all_of_its_open_parks_past_their_time(
     await with_parks(await planted.task(ada.org), FAR.total_seconds())
     await planted.park(await planted.task(ada.org), None, kind=ParkKind.UNKNOWN)
 
-    parks = SqlParks(planted.db)
+    parks = planted.store.parks
     assert await parks.due(kind, 9) == [first.ref, late.ref]
     assert await parks.due(kind, 1) == [first.ref]
     assert await parks.due(Due.REMIND if kind is Due.EXPIRE else Due.EXPIRE, 9) == []
@@ -153,7 +152,7 @@ async def test_a_task_is_due_once_for_all_of_its_open_parks_past_their_time(
 @pytest.mark.rule("I32")
 async def test_who_opened_the_whole_of_it_is_recorded(planted: Planted, ada: Person, task: Task) -> None:
     park = await planted.park(task, await planted.call(task))
-    parks = SqlParks(planted.db)
+    parks = planted.store.parks
     await parks.viewed(ada, park.token, "digest-1")
     await parks.viewed(ada, park.token, "digest-2")
     views = (await planted.park_row(park)).viewed
@@ -166,7 +165,7 @@ async def test_who_opened_the_whole_of_it_is_recorded(planted: Planted, ada: Per
 @pytest.mark.rule("I32")
 async def test_no_view_is_lost_where_many_look_at_once(planted: Planted, ada: Person, task: Task) -> None:
     park = await planted.park(task, await planted.call(task))
-    parks = SqlParks(planted.db)
+    parks = planted.store.parks
     await asyncio.gather(*(parks.viewed(ada, park.token, f"digest-{n}") for n in range(8)))
     views = (await planted.park_row(park)).viewed
     assert sorted(view["digest"] for view in views) == [f"digest-{n}" for n in range(8)]
@@ -179,5 +178,5 @@ async def test_nobody_records_a_view_of_another_organizations_park(
     park = await planted.park(task, await planted.call(task))
     for token in (park.token, Token("unknown")):
         with pytest.raises(ParkNotFound):
-            await SqlParks(planted.db).viewed(eve, token, "digest")
+            await planted.store.parks.viewed(eve, token, "digest")
     assert (await planted.park_row(park)).viewed is None

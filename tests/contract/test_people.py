@@ -4,8 +4,6 @@ import asyncio
 
 import pytest
 
-from adapters.store.ledger import SqlLedger
-from adapters.store.people import SqlPeople
 from core.audit import verify
 from core.canonical import load
 from core.errors import ConfigError
@@ -24,7 +22,7 @@ async def test_an_account_is_the_persons_it_is_linked_to(planted: Planted) -> No
     ada, bob = await planted.person(org, Role.OWNER), await planted.person(org, Role.MEMBER)
     await planted.account(ada, ADA)
     await planted.account(bob, Account(surface="telegram", ref="T1:U1"))
-    people = SqlPeople(planted.db)
+    people = planted.store.people
     assert await people.by_account(ADA) == ada
     assert await people.by_account(Account(surface="slack", ref="T1:U2")) is None
 
@@ -33,7 +31,7 @@ async def test_an_account_is_the_persons_it_is_linked_to(planted: Planted) -> No
 async def test_the_account_of_one_who_left_is_nobodys(planted: Planted) -> None:
     gone = await planted.person(await planted.organization("a"), Role.OWNER, left=True)
     await planted.account(gone, ADA)
-    assert await SqlPeople(planted.db).by_account(ADA) is None
+    assert await planted.store.people.by_account(ADA) is None
 
 
 @pytest.mark.rule("I18")
@@ -42,18 +40,18 @@ async def test_a_roster_has_the_people_of_one_organization_those_who_left_too(pl
     stays = await planted.person(org, Role.OWNER, Role.APPROVER)
     left = await planted.person(org, Role.MEMBER, left=True)
     await planted.person(other, Role.OWNER)
-    roster = await SqlPeople(planted.db).of(org)
+    roster = await planted.store.people.of(org)
     assert roster.organization == Organization(id=org, name="A", time_zone="Europe/Riga")
     assert sorted(roster.people, key=lambda person: person.id) == [stays, left]
 
 
 async def test_there_is_no_roster_of_an_organization_that_is_not_there(planted: Planted) -> None:
     with pytest.raises(LookupError):
-        await SqlPeople(planted.db).of(HOME)
+        await planted.store.people.of(HOME)
 
 
 async def test_the_first_owner_founds_the_organization(planted: Planted) -> None:
-    people = SqlPeople(planted.db)
+    people = planted.store.people
     ada = await people.found(HOME, "Bakery", "Ada", ADA)
     assert ada == Person(org=HOME, id=ada.id, name="Ada", roles=frozenset({Role.OWNER}))
     assert await people.by_account(ADA) == ada
@@ -62,8 +60,8 @@ async def test_the_first_owner_founds_the_organization(planted: Planted) -> None
 
 @pytest.mark.rule("I34")
 async def test_founding_is_the_trails_first_entry(planted: Planted) -> None:
-    ada = await SqlPeople(planted.db).found(HOME, "Bakery", "Ada", ADA)
-    ledger = SqlLedger(planted.db)
+    ada = await planted.store.people.found(HOME, "Bakery", "Ada", ADA)
+    ledger = planted.store.ledger
     (entry,) = await ledger.unsealed(HOME, 9)
     assert (entry.actor, entry.surface, entry.move) == (ada.id, "slack", "found")
     assert load(entry.entry) == {"organization": "Bakery", "owner": "Ada", "account": "T1:U1"}
@@ -71,21 +69,21 @@ async def test_founding_is_the_trails_first_entry(planted: Planted) -> None:
 
 
 async def test_where_an_organization_is_there_nobody_founds_another(planted: Planted) -> None:
-    people = SqlPeople(planted.db)
+    people = planted.store.people
     await people.found(HOME, "Bakery", "Ada", ADA)
     for org in (HOME, OrgId("other")):
         with pytest.raises(ConfigError):
             await people.found(org, "Other", "Eve", Account(surface="slack", ref="T1:U9"))
-    assert await planted.all("SELECT id FROM organizations") == [(HOME,)]
-    assert await planted.one("SELECT count(*) FROM people") == (1,)
-    assert await planted.one("SELECT count(*) FROM audit") == (1,)
+    assert [row["id"] for row in await planted.table("organizations")] == [HOME]
+    assert await planted.count("people") == 1
+    assert await planted.count("audit") == 1
 
 
 async def test_of_many_who_found_at_once_one_does(planted: Planted) -> None:
-    people = SqlPeople(planted.db)
+    people = planted.store.people
     answers = await asyncio.gather(
         *(people.found(OrgId(f"org-{n}"), "Bakery", "Ada", ADA) for n in range(8)), return_exceptions=True
     )
     kinds = sorted(type(answer).__name__ for answer in answers)
     assert kinds == ["ConfigError"] * 7 + ["Person"]
-    assert await planted.one("SELECT count(*) FROM organizations") == (1,)
+    assert await planted.count("organizations") == 1

@@ -169,6 +169,13 @@ def test_a_call_that_may_have_gone_out_offers_what_a_person_can_find() -> None:
     assert "settle t-12.3 went-out" in printed(CardView(card(unknown), Answers.COMMANDS))
 
 
+def test_a_question_offers_its_command_and_what_was_seen_stands_on_the_card() -> None:
+    asked = card(row(choices=("answer", "decline"), seen='{"in_stock":3}'))
+    shown = unwrapped(printed(CardView(asked, Answers.COMMANDS)))
+    assert 'answert-12.3"…"' in shown
+    assert 'Asitisnow:{"in_stock":3}' in shown
+
+
 def test_words_that_came_meanwhile_are_said_on_the_card() -> None:
     assert "2 messages came meanwhile" in printed(CardView(card(unread=2)))
     assert "meanwhile" not in printed(CardView(card(unread=0)))

@@ -1,4 +1,4 @@
-"""What core/testing.py ships: the scripted model, the manual clock, the counting ids."""
+"""What core/testing ships: the scripted model, the manual clock, the counting ids."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

@@ -1,16 +1,11 @@
-"""What tests need in place of the world: a model by script, time by hand, ids by count.
+"""A model by script: what it says, line by line, and a look at what it is asked.
 
-Shipped, since everyone who writes agents or tools needs them too.
-
-The model checks what it is asked: a request whose history breaks I3 raises InvalidHistory, so that a
-loop can't pass its tests by a history no real service takes.
+A request whose history breaks I3 raises InvalidHistory, so that a loop can't pass its tests by a
+history no real service takes.
 """
 
-from asyncio import Timeout
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
 from core.canonical import dump
@@ -162,85 +157,3 @@ def _with_unused_ids(reply: ModelReply, request: Request) -> ModelReply:
         used.add(name)
         renamed.append(replace(call, id=name))
     return replace(reply, calls=tuple(renamed))
-
-
-# ── time and ids ─────────────────────────────────────────────────────────────────────────────
-
-MORNING = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
-"""Where a manual clock starts: a Monday."""
-
-
-class _Pass(Awaitable[None]):
-    """Lets the event loop run everything else once."""
-
-    def __await__(self) -> Generator[None, None, None]:
-        yield
-
-
-class ManualClock:
-    """A Clock that only moves when told to, or when somebody sleeps: a sleep takes no real time.
-
-    Sleeps of several tasks add up rather than overlap; a test that needs them to overlap should not
-    sleep. *slept* are the seconds of each sleep, in order.
-    """
-
-    def __init__(self, at: datetime = MORNING) -> None:
-        self.slept: list[float] = []
-        self._now = at
-        self._deadlines: dict[Timeout, datetime] = {}
-        self.set(at)
-
-    def now(self) -> datetime:
-        return self._now
-
-    def set(self, at: datetime) -> None:
-        """It is *at*, aware, forwards or backwards; time-outs that this passes end."""
-        if at.tzinfo is None:
-            raise ValueError("a clock's time is aware; say its time zone")
-        self._now = at.astimezone(UTC)
-        for scope, deadline in list(self._deadlines.items()):
-            if deadline <= self._now:
-                del self._deadlines[scope]
-                scope.reschedule(0)  # long past on the loop's own clock: ends at its next turn
-
-    def advance(self, seconds: float) -> None:
-        """It is *seconds* later."""
-        self.set(self._now + timedelta(seconds=seconds))
-
-    async def sleep(self, seconds: float) -> None:
-        """Everybody else had a turn, then it is *seconds* later, unless a time-out ends this before."""
-        self.slept.append(seconds)
-        until = self._now + timedelta(seconds=seconds)
-        await _Pass()
-        while self._now < until:
-            self.set(min([until, *self._deadlines.values()]))
-            await _Pass()
-
-    @asynccontextmanager
-    async def timeout(self, seconds: float | None) -> AsyncIterator[Timeout]:
-        """A block that raises TimeoutError once this clock is *seconds* later; None never does."""
-        async with Timeout(None) as scope:
-            if seconds is not None:
-                self._deadlines[scope] = self._now + timedelta(seconds=seconds)
-                self.set(self._now)
-            try:
-                yield scope
-            finally:
-                self._deadlines.pop(scope, None)
-
-
-class CountingIds:
-    """Ids that count up: UUIDv7 in form, in order, the same in every run. *first* sets two sources apart."""
-
-    def __init__(self, first: int = 1) -> None:
-        self._next = first
-
-    def new(self) -> str:
-        return f"00000000-0000-7000-8000-{self._take():012x}"
-
-    def nonce(self) -> str:
-        return f"nonce{self._take():017d}"
-
-    def _take(self) -> int:
-        self._next += 1
-        return self._next - 1

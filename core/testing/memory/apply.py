@@ -1,0 +1,204 @@
+"""Writes a Change: everything one move decided, inside a transaction of the rows.
+
+The rules were checked by the move. Nothing can come between its look and this, so what is checked
+here is only what the move can't know: keys that are taken, and inbox rows that are somebody else's.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+
+from core.audit import AuditEntry
+from core.canonical import dump
+from core.errors import StoreError
+from core.ids import EventKey, PostId
+from core.ports import Post
+from core.tasks import Message, Task, TaskState
+from core.testing.memory.rows import EventRow, InboxRow, MessageRow, PostRow, Rows, UsageRow
+from core.work import Change, Entry, Event, PostIntent, Spend, TaskEvent, Work, message_rows
+
+
+def write_change(rows: Rows, work: Work, change: Change, at: datetime) -> None:
+    """All of *change* is in the rows. Raises StoreError where they don't take it."""
+    task = change.task
+    if task.ref != work.task.ref:
+        raise StoreError(f"the change of task {work.task.id} is one of another task")
+    said = message_rows(work.task, change, at)
+    rows.tasks.update(_placed(rows, work.task, replace(task, next_seq=task.next_seq + len(said))))
+    write_messages(rows, task, said)
+    _write_calls(rows, work, change)
+    _write_parks(rows, work, change)
+    _write_spend(rows, task, change.spend)
+    assign(rows, task, change.assigned)
+    settle_applied(rows, task, change.applied)
+    _write_news(rows, task, change.news, at)
+    _write_posts(rows, task, change.posts, at)
+    write_events(rows, task, change.events, at)
+    write_entry(rows, task, change.entry, at)
+
+
+# ── the task and its rows ────────────────────────────────────────────────────────────────────
+
+
+def _placed(rows: Rows, before: Task, after: Task) -> Task:
+    """*after*, at the end of its organization's turns if it is queued anew."""
+    stays = (before.state, before.prio) == (after.state, after.prio)
+    if after.state is not TaskState.QUEUED or stays:
+        return after
+    return replace(after, vrt=rows.place(after.org, after.prio))
+
+
+def write_messages(rows: Rows, task: Task, said: Iterable[Message]) -> None:
+    for message in said:
+        rows.messages.insert(MessageRow(org=task.org, task_id=task.id, message=message))
+
+
+def _write_calls(rows: Rows, work: Work, change: Change) -> None:
+    known = {call.id for call in (*work.holders, *work.calls)}
+    for call in {call.id: call for call in change.calls}.values():
+        (rows.calls.update if call.id in known else rows.calls.insert)(call)
+
+
+def _write_parks(rows: Rows, work: Work, change: Change) -> None:
+    known = {park.id for park in work.parks}
+    for park in {park.id: park for park in change.parks}.values():
+        (rows.parks.update if park.id in known else rows.parks.insert)(park)
+
+
+def _write_spend(rows: Rows, task: Task, spend: Iterable[Spend]) -> None:
+    for one in spend:
+        before = rows.usage.get(task.org, task.agent, one.hour)
+        if before is None:
+            before = rows.usage.insert(UsageRow(org=task.org, agent=task.agent, hour=one.hour))
+        spent = replace(before, reserved=before.reserved + one.reserved, used=before.used + one.used)
+        rows.usage.update(spent)
+
+
+# ── what came in ─────────────────────────────────────────────────────────────────────────────
+
+
+def assign(rows: Rows, task: Task, keys: Iterable[EventKey]) -> None:
+    """New inbox rows belong to *task*, unread; nobody else is offered them."""
+    for key in keys:
+        row = rows.inbox.get(key)
+        if row is None or not _ours(task, row) or row.state != "new":
+            raise StoreError(f"inbox row {key.source} {key.event_id} is not as it was read")
+        _hand_over(rows, task, row, "taken")
+
+
+def settle_applied(rows: Rows, task: Task, keys: Iterable[EventKey]) -> None:
+    """Inbox rows, new or this task's, are applied; one that was applied before is an error (I21)."""
+    for key in keys:
+        row = rows.inbox.get(key)
+        if row is None or not _ours(task, row) or not _is_free(task, row):
+            raise StoreError(f"inbox row {key.source} {key.event_id} is not as it was read")
+        _hand_over(rows, task, row, "applied")
+
+
+def _ours(task: Task, row: InboxRow) -> bool:
+    return row.event.org in (None, task.org)
+
+
+def _is_free(task: Task, row: InboxRow) -> bool:
+    return row.state == "new" or (row.state == "taken" and row.event.task_id == task.id)
+
+
+def _hand_over(rows: Rows, task: Task, row: InboxRow, state: str) -> None:
+    event = replace(row.event, org=task.org, task_id=task.id)
+    rows.inbox.update(replace(row, event=event, state=state, due_at=None))
+
+
+def _write_news(rows: Rows, task: Task, news: Iterable[Event], at: datetime) -> None:
+    for event in news:
+        receive(rows, replace(event, org=event.org or task.org), at)
+
+
+def receive(rows: Rows, event: Event, at: datetime) -> bool:
+    """Whether *event* is new; then it is stored, and offered from *at* on."""
+    if rows.inbox.get(event.key) is not None:
+        return False
+    rows.inbox.insert(InboxRow(event=replace(event, received_at=at), due_at=at))
+    return True
+
+
+# ── what goes out, and what is kept ──────────────────────────────────────────────────────────
+
+
+def _write_posts(rows: Rows, task: Task, intents: Iterable[PostIntent], at: datetime) -> None:
+    """Each intent is a post at the task's thread, or the next revision of the one it was."""
+    if task.surface is None:
+        return
+    for intent in intents:
+        before = rows.posts.one("dedup", task.org, intent.dedup_key)
+        if before is None:
+            rows.posts.insert(_first(rows, task, task.surface, intent, at))
+        elif before.post.task_id == task.id:
+            rows.posts.update(_revised(before, intent, at))
+        else:
+            raise StoreError(f"post {intent.dedup_key} is not as it was read")
+
+
+def _first(rows: Rows, task: Task, surface: str, intent: PostIntent, at: datetime) -> PostRow:
+    post = Post(
+        id=PostId(rows.ids.new()),
+        org=task.org,
+        task_id=task.id,
+        kind=intent.kind,
+        episode=intent.episode,
+        round=intent.round,
+        surface=surface,
+        route=task.thread_ref or "",
+        body=intent.body,
+        rev=1,
+        chat_ref=None,
+        attempts=0,
+    )
+    return PostRow(post=post, dedup_key=intent.dedup_key, prio=intent.prio, due_at=at)
+
+
+def _revised(before: PostRow, intent: PostIntent, at: datetime) -> PostRow:
+    """Due again, also where it was dead; but while it is being sent, whoever sends it sees to that."""
+    post = replace(
+        before.post,
+        episode=intent.episode,
+        round=intent.round,
+        body=before.post.body if intent.body is None else intent.body,
+        rev=before.post.rev + 1,
+        attempts=0,
+    )
+    after = replace(before, post=post, prio=intent.prio, error=None)
+    return after if before.state == "sending" else replace(after, state="due", due_at=at)
+
+
+def write_events(rows: Rows, task: Task, happened: Iterable[TaskEvent], at: datetime) -> None:
+    """*happened* are in the event log, in their order."""
+    for event in happened:
+        row = EventRow(
+            org=task.org,
+            id=rows.ids.new(),
+            name=event.name,
+            task_id=task.id,
+            call_id=event.call_id,
+            agent=task.agent,
+            label=task.label,
+            data=event.data,
+            at=at,
+        )
+        rows.events.insert(row)
+
+
+def write_entry(rows: Rows, task: Task, entry: Entry, at: datetime) -> None:
+    """The change's one audit entry, under its HMAC (I34)."""
+    written = AuditEntry(
+        org=task.org,
+        id=rows.ids.new(),
+        at=at,
+        actor=entry.actor,
+        surface=entry.surface,
+        move=entry.move,
+        rule=entry.rule,
+        task_id=task.id,
+        call_id=entry.call_id,
+        entry=dump(entry.facts),
+    )
+    rows.write_entry(written)

@@ -1,0 +1,71 @@
+"""The ledger: what was done, for people who ask; and the audit trail's seal."""
+
+from dataclasses import replace
+
+from core.audit import GENESIS, AuditEntry, Head, chained
+from core.errors import TaskNotFound
+from core.ids import OrgId, TaskRef
+from core.ports import Query, Story
+from core.tasks import Task
+from core.testing.memory.load import calls_of
+from core.testing.memory.rows import Rows
+
+
+class MemoryLedger:
+    """core.ports.Ledger."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+
+    async def find(self, org: OrgId, query: Query) -> list[Task]:
+        found = [task for task in self._rows.tasks if task.org == org and _fits(task, query)]
+        return sorted(found, key=lambda task: -task.number)[: query.limit]
+
+    async def story(self, ref: TaskRef) -> Story:
+        if (task := self._rows.task(ref)) is None:
+            raise TaskNotFound
+        named = ("task", ref.org, ref.task_id)
+        said = [row.message for row in self._rows.messages.under(*named)]
+        return Story(
+            task=task,
+            messages=tuple(sorted(said, key=lambda message: message.seq)),
+            calls=tuple(calls_of(self._rows, task)),
+            parks=tuple(sorted(self._rows.parks.under(*named), key=lambda p: (p.created_at, p.id))),
+            audit=tuple(_by_age(self._rows.audit.under(*named))),
+        )
+
+    async def audit(self, org: OrgId, after_seq: int, n: int) -> list[AuditEntry]:
+        sealed = [(entry.seq or 0, entry) for entry in self._rows.audit.under("sealed", org, True)]
+        return [entry for seq, entry in sorted(sealed, key=lambda one: one[0]) if seq > after_seq][:n]
+
+    async def unsealed(self, org: OrgId, n: int) -> list[AuditEntry]:
+        return _by_age(self._rows.audit.under("sealed", org, False))[:n]
+
+    async def seal(self, org: OrgId, n: int) -> Head:
+        if (row := self._rows.organizations.get(org)) is None:
+            raise LookupError("no such organization")
+        sealed, head = chained(row.head, await self.unsealed(org, n))
+        with self._rows.transaction():
+            for entry in sealed:
+                self._rows.audit.update(entry)
+            self._rows.organizations.update(replace(row, head=head))
+        return head
+
+    async def head(self, org: OrgId) -> Head:
+        row = self._rows.organizations.get(org)
+        return Head(seq=0, hash=GENESIS) if row is None else row.head
+
+    async def organizations(self) -> list[OrgId]:
+        return sorted(row.organization.id for row in self._rows.organizations)
+
+
+def _fits(task: Task, query: Query) -> bool:
+    return (
+        query.number in (None, task.number)
+        and (not query.states or task.state in query.states)
+        and query.agent in (None, task.agent)
+    )
+
+
+def _by_age(entries: list[AuditEntry]) -> list[AuditEntry]:
+    return sorted(entries, key=lambda entry: (entry.at, entry.id))

@@ -1,0 +1,242 @@
+"""The tables, each a row of core's own value and what a store keeps beside it."""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from core.audit import GENESIS, AuditEntry, Head, mac
+from core.calls import Call, CallState, Outcome
+from core.errors import StoreError
+from core.ids import CallId, OrgId, PersonId, TaskId, TaskRef
+from core.parks import Park
+from core.people import Account, Organization, Person, Roster, Switch
+from core.ports import Clock, Ids, Post
+from core.tasks import Json, Message, Prio, Task, TaskState
+from core.testing.memory.table import Journal, Table
+from core.work import Event
+
+_START = Head(seq=0, hash=GENESIS)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OrganizationRow:
+    organization: Organization
+    next_task_no: int = 1
+    head: Head = _START  # of its audit chain
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AccountRow:
+    org: OrgId
+    account: Account
+    person_id: PersonId
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SwitchRow:
+    org: OrgId
+    switch: Switch
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MessageRow:
+    org: OrgId
+    task_id: TaskId
+    message: Message
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EventRow:
+    """A row of the event log."""
+
+    org: OrgId
+    id: str
+    name: str
+    task_id: TaskId
+    call_id: CallId | None
+    agent: str
+    label: str | None
+    data: Json
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class InboxRow:
+    event: Event
+    state: str = "new"  # new, taken, applied, ignored, dead
+    due_at: datetime | None  # of a new one: when it is offered (again)
+    error: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PostRow:
+    post: Post
+    dedup_key: str
+    sent_rev: int = 0
+    prio: int = 1
+    due_at: datetime
+    state: str = "due"  # due, sending, sent, dead
+    error: str | None = None
+
+    @property
+    def owed(self) -> bool:
+        return self.post.rev > self.sent_rev and self.state != "dead"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UsageRow:
+    org: OrgId
+    agent: str
+    hour: datetime
+    reserved: int = 0
+    used: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LeaseRow:
+    name: str
+    holder: str
+    epoch: int
+    expires_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FloorRow:
+    prio: int
+    floor: int = 0
+
+
+class Rows:
+    """Every table, and what each port needs beside them: time, ids, and the audit trail's key."""
+
+    def __init__(self, *, clock: Clock, ids: Ids, audit_key: bytes) -> None:
+        self.ids = ids
+        self._clock, self._audit_key = clock, audit_key
+        self._journal = journal = Journal()
+        self.transaction = journal.transaction
+        self.organizations: Table[OrganizationRow] = Table(
+            "organization", journal, lambda row: (row.organization.id,)
+        )
+        self.people: Table[Person] = Table(
+            "person", journal, lambda row: (row.org, row.id), filed=lambda row: [("org", row.org)]
+        )
+        self.accounts: Table[AccountRow] = Table(
+            "account",
+            journal,
+            lambda row: (row.account, row.org),
+            filed=lambda row: [("account", row.account)],
+        )
+        self.switches: Table[SwitchRow] = Table("switch", journal, lambda row: (row.org, row.switch.agent))
+        self.tasks: Table[Task] = Table(
+            "task",
+            journal,
+            lambda row: (row.org, row.id),
+            filed=lambda row: [("state", row.state)],
+            unique=lambda row: [("number", row.org, row.number)],
+        )
+        self.messages: Table[MessageRow] = Table(
+            "message",
+            journal,
+            lambda row: (row.org, row.task_id, row.message.seq),
+            filed=lambda row: [("task", row.org, row.task_id)],
+        )
+        self.calls: Table[Call] = Table(
+            "call",
+            journal,
+            lambda row: (row.org, row.id),
+            filed=lambda row: [("task", row.org, row.task_id)],
+            unique=_unique_of_call,
+        )
+        self.parks: Table[Park] = Table(
+            "park",
+            journal,
+            lambda row: (row.org, row.id),
+            filed=lambda row: [("task", row.org, row.task_id), ("open", row.open)],
+            unique=_unique_of_park,
+        )
+        self.posts: Table[PostRow] = Table(
+            "post",
+            journal,
+            lambda row: (row.post.org, row.post.id),
+            filed=_filed_of_post,
+            unique=lambda row: [("dedup", row.post.org, row.dedup_key)],
+        )
+        self.inbox: Table[InboxRow] = Table(
+            "inbox row",
+            journal,
+            lambda row: (row.event.key,),
+            filed=lambda row: [("state", row.state), ("task", row.event.org, row.event.task_id)],
+        )
+        self.usage: Table[UsageRow] = Table("usage", journal, lambda row: (row.org, row.agent, row.hour))
+        self.leases: Table[LeaseRow] = Table("lease", journal, lambda row: (row.name,))
+        self.queue_floor: Table[FloorRow] = Table("queue floor", journal, lambda row: (row.prio,))
+        self.events: Table[EventRow] = Table("event", journal, lambda row: (row.org, row.id))
+        self.audit: Table[AuditEntry] = Table(
+            "audit entry",
+            journal,
+            lambda row: (row.org, row.id),
+            filed=lambda row: [("task", row.org, row.task_id), ("sealed", row.org, row.seq is not None)],
+            unique=lambda row: [] if row.seq is None else [("seq", row.org, row.seq)],
+        )
+        for prio in (Prio.PERSON, Prio.SELF_STARTED):
+            self.queue_floor.insert(FloorRow(prio=prio))
+
+    def now(self) -> datetime:
+        """The store's time: exactly the clock's, so that a manual one governs all that runs out."""
+        return self._clock.now()
+
+    def write_entry(self, entry: AuditEntry) -> None:
+        """*entry* is in the trail under its HMAC."""
+        self.audit.insert(replace(entry, mac=mac(self._audit_key, entry)))
+
+    def task(self, ref: TaskRef) -> Task | None:
+        return self.tasks.get(ref.org, ref.task_id)
+
+    def roster(self, organization: Organization) -> Roster:
+        people = sorted(self.people.under("org", organization.id), key=lambda person: person.id)
+        return Roster(organization=organization, people=tuple(people))
+
+    def place(self, org: OrgId, prio: int) -> int:
+        """Where a task of *org* queued now stands: behind its others of that prio, never below the floor.
+
+        Source: storage.md §3; adapters/store/order.py says the same in SQL.
+        """
+        queued = self.tasks.under("state", TaskState.QUEUED)
+        taken = [task.vrt for task in queued if (task.org, task.prio) == (org, prio)]
+        return max(max(taken, default=-1) + 1, 0, self.floor(prio))
+
+    def floor(self, prio: int) -> int:
+        row = self.queue_floor.get(prio)
+        return 0 if row is None else row.floor
+
+
+def holds_key(call: Call) -> bool:
+    """It went, or may have gone, out: its effect key is taken (I6)."""
+    return call.state is CallState.EXECUTING or call.outcome in (Outcome.SUCCEEDED, Outcome.UNKNOWN)
+
+
+def _unique_of_call(call: Call) -> Iterator[Hashable]:
+    if (call.state is CallState.SETTLED) != (call.outcome is not None and call.result is not None):
+        raise StoreError(f"call {call.id} is settled without a result, or has one before")  # I3
+    own = (call.org, call.task_id)
+    yield ("number", *own, call.number)
+    if call.round is not None:
+        yield ("place", *own, call.episode, call.round, call.ordinal)
+    if call.effect_key is not None and holds_key(call):
+        yield ("effect", *own, call.effect_key)  # I6
+
+
+def _unique_of_park(park: Park) -> Iterator[Hashable]:
+    yield ("token", park.token)
+    if park.call_id is not None:
+        yield ("version", park.org, park.call_id, park.kind, park.version)
+    if park.event_id is not None:
+        yield ("event", park.org, park.event_id)
+
+
+def _filed_of_post(row: PostRow) -> Iterator[Hashable]:
+    yield ("task", row.post.org, row.post.task_id)
+    if row.owed:
+        yield ("owed", row.post.surface)
+    if row.state == "sending":
+        yield ("sending", row.post.surface)

@@ -1,0 +1,30 @@
+"""A question asked by an agent and answered at the terminal, through the real command line."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.command_line import CommandLine, command_line
+
+
+@pytest.fixture
+def bot(migrated_url: str, tmp_path: Path) -> CommandLine:
+    return command_line(migrated_url, tmp_path).with_env(HOST_APP="tests.acceptance.asking:Asking")
+
+
+@pytest.mark.rule("C11")
+async def test_a_question_is_answered_at_the_terminal(bot: CommandLine) -> None:
+    await bot.does("new", "paint it")
+    worked = await bot.works()
+    assert "Sam asks" in worked.out
+    assert "Which colour?" in worked.out
+    assert 'answer t-1.1 "…"' in worked.out
+    assert await bot.refuses("approve", "t-1.1") == "a question can't be decided with approve"
+
+    said = await bot.does("answer", "t-1.1", "the blue one")
+
+    assert said.out == "t-1.1 answered by ada: the blue one. The agent is told.\n"
+    await bot.works()
+    story = (await bot.does("show", "t-1")).words
+    assert "the blue one" in story
+    assert "I painted it." in story
