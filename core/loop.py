@@ -330,6 +330,8 @@ class TaskRun:
             words = "No model is set up: set MODEL and a model key, or give the host a model."
             return await self._fail("model", words)
         said = self._history = await self.store.tasks.transcript(self.run.ref)
+        if said.messages and said.messages[-1].epoch > self.run.epoch:
+            return Fenced(run=self.run)  # another run has gone on meanwhile; no request is spent on it
         tools = tools_of(self.host, state.task, self.agent)
         system = await self.host.system_prompt(state.task, self.agent)
         request = Request(

@@ -17,7 +17,7 @@ from core.errors import (
     ParkWithdrawn,
 )
 from core.gate import Verdict
-from core.ids import CallId, Token
+from core.ids import CallId, PersonId, Token
 from core.moves.common import (
     Result,
     can_stop_at_once,
@@ -188,12 +188,16 @@ def said(park: Park) -> str:
 
 def _check_person(work: Work, park: Park, who: Person) -> None:
     """The roster as it is now decides, not the one the surface knew (I14)."""
+    if not _may_decide(work, park, who.id):
+        raise NotYourDecision
+
+
+def _may_decide(work: Work, park: Park, who: PersonId) -> bool:
     if work.roster is None:
         raise LookupError("deciding needs the roster")
-    now = work.roster.person(who.id)
-    listed = not park.approvers or who.id in park.approvers
-    if now is None or now.org != work.task.org or not now.may_decide or not listed:
-        raise NotYourDecision
+    now = work.roster.person(who)
+    listed = not park.approvers or who in park.approvers
+    return now is not None and now.org == work.task.org and now.may_decide and listed
 
 
 def _decide(
@@ -478,16 +482,16 @@ def _new_episode(task: Task) -> Task:
 def incoming(event: Event, agent: Agent) -> Move[Task]:
     """A person's words or an outside answer belong to the task, applied once (T7, T12).
 
-    An open question takes a person's words as its answer; else they are unread until the next round
-    boundary. They decide nothing (I15). A waiting task is queued where something can be said now, an
-    ended one starts an episode. Needs: event.
+    An open question takes the words of one who may decide it as its answer; else they are unread until
+    the next round boundary. They decide nothing (I15). A waiting task is queued where something can be
+    said now, an ended one starts an episode. Needs: event and roster.
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, Task]:
         if work.event is None:
             return Lost(why="somebody applied it already"), work.task
-        question = next((p for p in work.open_parks if p.kind is ParkKind.QUESTION), None)
-        if event.kind is EventKind.MESSAGE and question is not None:
+        question = _question_for(work, event)
+        if question is not None:
             change = _answered(work, question, event, at)
         else:
             change = _unread(work, event)
@@ -495,6 +499,14 @@ def incoming(event: Event, agent: Agent) -> Move[Task]:
         return change, change.task
 
     return move
+
+
+def _question_for(work: Work, event: Event) -> Park | None:
+    """The open question that the words of *event* answer: its writer may decide it, and it still counts."""
+    if event.kind is not EventKind.MESSAGE or work.task.stop_by is not None:
+        return None
+    questions = (p for p in work.open_parks if p.kind is ParkKind.QUESTION)
+    return next((p for p in questions if _may_decide(work, p, PersonId(_actor(event)))), None)
 
 
 def _unread(work: Work, event: Event) -> Change:

@@ -215,13 +215,13 @@ class Shop:
         """U1 asked for *text*, and its task is queued (T1)."""
         return await self._receive({"text": text, "surface": SURFACE, "thread": f"C1:{self._ids.new()}"})
 
-    async def say(self, task: Task, text: str) -> Task:
-        """U1 wrote *text* in the task's thread."""
-        return await self._receive({"text": text, "task": task.number})
+    async def say(self, task: Task, text: str, by: Person = U1) -> Task:
+        """*by* wrote *text* in the task's thread."""
+        return await self._receive({"text": text, "task": task.number}, by)
 
-    async def _receive(self, body: Json) -> Task:
+    async def _receive(self, body: Json, by: Person = U1) -> Task:
         key = EventKey(source=SURFACE, event_id=self._ids.new())
-        event = Event(key=key, org=ORG, kind=EventKind.MESSAGE, body={**body, "person": U1.id})
+        event = Event(key=key, org=ORG, kind=EventKind.MESSAGE, body={**body, "person": by.id})
         assert await self.store.inbox.receive(event) == Received(key=key)
         (taken,) = await self.store.inbox.take(20)
         task = await self.intake.apply(taken)

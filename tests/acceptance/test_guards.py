@@ -13,7 +13,7 @@ from core.repeats import REMINDER
 from core.tasks import Json, Task, TaskState
 from core.testing import calls, says
 from core.tools import Tool, ToolContext, tool
-from tests.acceptance.shop import NOTE, REFUND, U1, Shop, Street, agent, results, settings, words
+from tests.acceptance.shop import NOTE, REFUND, U1, U9, Shop, Street, agent, results, settings, words
 
 READ = calls(("read_order", {"id": "A1"}))
 
@@ -79,6 +79,21 @@ async def test_words_in_the_thread_answer_a_question_and_approve_nothing(street:
     first, second = await shop.call(task, 1), await shop.call(task, 2)
     assert (first.outcome, first.result) == (Outcome.ANSWERED, {"value": "approve"})
     assert (second.outcome, shop.effects) == (None, [])
+
+
+@pytest.mark.rule("I14", "C11")
+async def test_the_words_of_who_may_not_decide_answer_no_question(street: Street) -> None:
+    shop = street.open([ASK, says("Blue it is.")], sam=CURIOUS)
+    task, view = await asked(shop)
+    await shop.say(task, "paint it black", by=U9)
+    await shop.run()
+    assert (await shop.call(task)).outcome is None
+    await shop.decide(view, Decision(kind=DecisionKind.ANSWER, reason="the blue one"))
+    await shop.run()
+    assert results(shop.model.requests[-1])[0][1] == "the blue one"
+    assert [turn.text for turn in shop.model.requests[-1].turns if turn.role == "user"][
+        -1
+    ] == "paint it black"
 
 
 @pytest.mark.rule("C11")
