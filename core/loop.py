@@ -223,7 +223,8 @@ class TaskRun:
             slip=slip(self.ids),
             problem=problem,
         )
-        marked = await self._change(move, Need(call=call.id, effect_key=call.effect_key or key, roster=True))
+        need = Need(call=call.id, effect_key=call.effect_key or key, roster=True, starts=True)
+        marked = await self._change(move, need)
         if not isinstance(marked, Marked):
             return marked
         result, taints = await self._handler(marked.call, marked.state)

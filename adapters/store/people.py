@@ -1,16 +1,26 @@
-"""People: who an account belongs to, who is in an organization, and how the first one gets there."""
+"""People: whose an account is, who is in an organization, how the first one gets there, and switches."""
 
-from sqlalchemy import exists, select, text
+from sqlalchemy import exists, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from adapters.store.engine import Database
-from adapters.store.rows import audit_row, organization_of, organization_row, person_of, person_row
-from adapters.store.tables import accounts, audit, organizations, people
+from adapters.store.engine import Database, Undo
+from adapters.store.rows import (
+    audit_row,
+    organization_of,
+    organization_row,
+    person_of,
+    person_row,
+    switch_of,
+    switch_row,
+)
+from adapters.store.tables import accounts, audit, organizations, people, switches
 from core.audit import AuditEntry
 from core.canonical import dump
-from core.errors import ConfigError
+from core.errors import ConfigError, NotYourDecision, SwitchError
 from core.ids import OrgId, PersonId
-from core.people import Account, Organization, Person, Role, Roster
+from core.people import Account, Organization, OrgState, Person, Role, Roster, Switch
+from core.switches import Pause, Resume, SwitchTo, turned
+from core.tasks import Json
 
 
 class SqlPeople:
@@ -61,24 +71,113 @@ class SqlPeople:
             await conn.execute(organizations.insert().values(organization_row(organization, at)))
             await conn.execute(people.insert().values(person_row(person)))
             await conn.execute(accounts.insert().values(link))
-            entry = AuditEntry(
-                org=org,
-                id=self._db.ids.new(),
-                at=at,
-                actor=person.id,
-                surface=account.surface,
-                move="found",
-                rule=None,
-                task_id=None,
-                call_id=None,
-                entry=dump({"organization": name, "owner": owner, "account": account.ref}),
-            )
-            await conn.execute(audit.insert().values(audit_row(self._db.signed(entry))))
+            facts = {"organization": name, "owner": owner, "account": account.ref}
+            await self._audit(conn, person, "found", facts, account.surface)
             return person
 
         return await self._db.write(body)
+
+    async def switch(
+        self, by: Person, org: OrgId, agent: str | None, to: SwitchTo, *, surface: str | None = None
+    ) -> int:
+        """Raises NotYourDecision, SwitchError where *to* is nothing a whole organization has."""
+
+        async def body(conn: AsyncConnection) -> int | Undo[int]:
+            before = await self._locked(conn, org)
+            await _must_be_owner(conn, by, org)
+            if agent is None:
+                facts = await _turn_organization(conn, before, to)
+            else:
+                facts = await self._turn_agent(conn, by, org, agent, to)
+            if facts is None:
+                return Undo(0)
+            await self._audit(conn, by, "switch", {"agent": agent, **facts}, surface)
+            return 1
+
+        return await self._db.write(body)
+
+    async def switches(self, org: OrgId) -> tuple[Switch, ...]:
+        wanted = select(switches).where(switches.c.org == org).order_by(switches.c.agent)
+
+        async def body(conn: AsyncConnection) -> tuple[Switch, ...]:
+            return tuple(map(switch_of, (await conn.execute(wanted)).mappings()))
+
+        return await self._db.read(body)
+
+    async def _locked(self, conn: AsyncConnection, org: OrgId) -> Organization:
+        """The organization, its row locked: nobody else switches, and no effect is marked meanwhile."""
+        row = (
+            (await conn.execute(select(organizations).where(organizations.c.id == org).with_for_update()))
+            .mappings()
+            .one_or_none()
+        )
+        if row is None:
+            raise NotYourDecision
+        return organization_of(row)
+
+    async def _turn_agent(
+        self, conn: AsyncConnection, by: Person, org: OrgId, agent: str, to: SwitchTo
+    ) -> Json:
+        """What the agent's switch was and is, as its row says now; None where that is the same."""
+        query = select(switches).where(switches.c.org == org, switches.c.agent == agent)
+        row = (await conn.execute(query)).mappings().one_or_none()
+        before = Switch(agent=agent) if row is None else switch_of(row)
+        after = turned(before, to)
+        if after == before:
+            return None
+        since = (None, None) if row is None else (row["paused_by"], row["paused_at"])
+        if not after.paused:
+            since = (None, None)
+        elif not before.paused:
+            since = (by.id, await self._db.now(conn))
+        values = switch_row(org, after, *since)
+        written = self._db.insert(switches).values(values)
+        key = [switches.c.org, switches.c.agent]
+        await conn.execute(written.on_conflict_do_update(index_elements=key, set_=values))
+        return {"before": _said(before), "after": _said(after)}
+
+    async def _audit(
+        self, conn: AsyncConnection, by: Person, move: str, facts: Json, surface: str | None
+    ) -> None:
+        entry = AuditEntry(
+            org=by.org,
+            id=self._db.ids.new(),
+            at=await self._db.now(conn),
+            actor=by.id,
+            surface=surface,
+            move=move,
+            rule=None,
+            task_id=None,
+            call_id=None,
+            entry=dump(facts),
+        )
+        await conn.execute(audit.insert().values(audit_row(self._db.signed(entry))))
 
     async def _alone(self, conn: AsyncConnection) -> None:
         """Nobody else founds until this transaction ends; on SQLite a writer is alone anyway."""
         if self._db.is_postgres:
             await conn.execute(text("LOCK TABLE organizations IN SHARE ROW EXCLUSIVE MODE"))
+
+
+async def _must_be_owner(conn: AsyncConnection, by: Person, org: OrgId) -> None:
+    """*by* is an owner of *org* as their row says now. Raises NotYourDecision, also to others (I18)."""
+    query = select(people).where(people.c.org == org, people.c.id == by.id)
+    row = (await conn.execute(query)).mappings().one_or_none()
+    person = None if row is None or by.org != org else person_of(row)
+    if person is None or person.left or Role.OWNER not in person.roles:
+        raise NotYourDecision("only an owner may switch this")
+
+
+async def _turn_organization(conn: AsyncConnection, before: Organization, to: SwitchTo) -> Json:
+    """What the organization's state was and is; None where that is the same. Raises SwitchError."""
+    if not isinstance(to, Pause | Resume):
+        raise SwitchError("an organization can be paused and resumed; practice and settings are an agent's")
+    state = OrgState.PAUSED if isinstance(to, Pause) else OrgState.ACTIVE
+    if state is before.state:
+        return None
+    await conn.execute(update(organizations).where(organizations.c.id == before.id).values(state=state.value))
+    return {"before": {"state": before.state}, "after": {"state": state}}
+
+
+def _said(switch: Switch) -> Json:
+    return {"paused": switch.paused, "mode": switch.mode, "settings": dict(switch.settings)}

@@ -1,16 +1,20 @@
-"""People: whose an account is, who is in an organization, and how the first one gets there."""
+"""People: whose an account is, who is in an organization, how the first one gets there, and switches."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from adapters.store.ledger import SqlLedger
 from adapters.store.people import SqlPeople
-from core.audit import verify
+from core.audit import AuditEntry, verify
 from core.canonical import load
-from core.errors import ConfigError
+from core.errors import ConfigError, NotYourDecision, SwitchError
+from core.gate import Risk, Setting
 from core.ids import OrgId
-from core.people import Account, Organization, Person, Role, Roster
+from core.people import Account, Organization, OrgState, Person, Role, Roster, Switch, SwitchMode
+from core.switches import Choose, Pause, Practice, Resume, SwitchTo
+from core.tasks import Json
 from tests.contract.factories import AUDIT_KEY
 from tests.contract.planted import Planted
 
@@ -89,3 +93,130 @@ async def test_of_many_who_found_at_once_one_does(planted: Planted) -> None:
     kinds = sorted(type(answer).__name__ for answer in answers)
     assert kinds == ["ConfigError"] * 7 + ["Person"]
     assert await planted.one("SELECT count(*) FROM organizations") == (1,)
+
+
+# ── switches ─────────────────────────────────────────────────────────────────────────────────
+
+
+def facts(entries: list[AuditEntry]) -> list[tuple[str, str | None, Json]]:
+    """Who turned a switch from which surface, and what it was and is, in their order."""
+    turned = [e for e in entries if e.move == "switch"]
+    return [(e.actor, e.surface, load(e.entry)) for e in turned]
+
+
+@pytest.mark.rule("I34")
+async def test_each_turn_of_an_agents_switch_is_written_with_what_it_was_and_is(planted: Planted) -> None:
+    org = await planted.organization("a")
+    ada = await planted.person(org, Role.OWNER)
+    people, ledger = SqlPeople(planted.db), SqlLedger(planted.db)
+    turns: list[SwitchTo] = [
+        Choose("spend", Setting.ALLOW),
+        Choose("refund", Setting.ASK),
+        Pause(),
+        Practice(on=True),
+        Choose("spend", None),
+        Resume(),
+        Practice(on=False),
+    ]
+    assert [await people.switch(ada, org, "lead", to, surface="slack") for to in turns] == [1] * 7
+    assert await people.switches(org) == (Switch(agent="lead", settings=(("refund", "ask"),)),)
+
+    entries = await ledger.unsealed(org, 99)
+    assert verify(AUDIT_KEY, [], entries, await ledger.head(org)).whole
+    said = facts(entries)
+    assert [(actor, surface) for actor, surface, _ in said] == [(ada.id, "slack")] * 7
+    assert {said["agent"] for _, _, said in said} == {"lead"}
+    assert [said["after"] for _, _, said in said][:-1] == [said["before"] for _, _, said in said][1:]
+    assert said[3][2] == {
+        "agent": "lead",
+        "before": {"paused": True, "mode": "normal", "settings": {"spend": "allow", "refund": "ask"}},
+        "after": {"paused": True, "mode": "observe", "settings": {"spend": "allow", "refund": "ask"}},
+    }
+
+
+async def test_a_pause_keeps_who_paused_and_when_until_it_is_over(planted: Planted) -> None:
+    org = await planted.organization("a")
+    ada, eve = await planted.person(org, Role.OWNER), await planted.person(org, Role.OWNER)
+    people = SqlPeople(planted.db)
+    before = await planted.now()
+    await people.switch(ada, org, "lead", Pause())
+    await people.switch(eve, org, "lead", Practice(on=True))
+    assert await planted.all("SELECT paused_by FROM switches") == [(ada.id,)]
+    assert before <= await planted.time("SELECT paused_at AS at FROM switches") <= await planted.now()
+    await people.switch(eve, org, "lead", Resume())
+    assert await planted.all("SELECT paused_by, paused_at FROM switches") == [(None, None)]
+
+
+async def test_a_switch_that_stands_so_already_writes_nothing(planted: Planted) -> None:
+    org = await planted.organization("a")
+    ada = await planted.person(org, Role.OWNER)
+    people = SqlPeople(planted.db)
+    for to in (Resume(), Practice(on=False), Choose("spend", None)):
+        assert await people.switch(ada, org, "lead", to) == 0
+        assert await people.switch(ada, org, None, Resume()) == 0
+    assert [await people.switch(ada, org, "lead", Pause()) for _ in range(2)] == [1, 0]
+    assert [await people.switch(ada, org, None, Pause()) for _ in range(2)] == [1, 0]
+    assert await planted.one("SELECT count(*) FROM audit") == (2,)
+
+
+@pytest.mark.rule("I34")
+async def test_an_organization_is_paused_and_resumed_and_nothing_else(planted: Planted) -> None:
+    org, other = await planted.organization("a"), await planted.organization("b")
+    ada = await planted.person(org, Role.OWNER)
+    people, ledger = SqlPeople(planted.db), SqlLedger(planted.db)
+    assert await people.switch(ada, org, None, Pause()) == 1
+    assert (await people.of(org)).organization.state is OrgState.PAUSED
+    assert (await people.of(other)).organization.state is OrgState.ACTIVE
+    assert await people.switch(ada, org, None, Resume()) == 1
+    assert (await people.of(org)).organization.state is OrgState.ACTIVE
+    active, paused = {"state": "active"}, {"state": "paused"}
+    assert [said for _, _, said in facts(await ledger.unsealed(org, 9))] == [
+        {"agent": None, "before": active, "after": paused},
+        {"agent": None, "before": paused, "after": active},
+    ]
+    with pytest.raises(SwitchError, match="practice and settings are an agent's"):
+        await people.switch(ada, org, None, Practice(on=True))
+
+
+@pytest.mark.rule("I14", "I18")
+async def test_only_an_owner_by_the_row_of_today_switches(planted: Planted) -> None:
+    org, other = await planted.organization("a"), await planted.organization("b")
+    ada = await planted.person(org, Role.OWNER)
+    approver = await planted.person(org, Role.APPROVER, Role.MEMBER)
+    left = await planted.person(org, Role.OWNER, left=True)
+    foreign = await planted.person(other, Role.OWNER)
+    was = await planted.person(org, Role.MEMBER)
+    claims = replace(was, roles=frozenset({Role.OWNER}))
+    people = SqlPeople(planted.db)
+    for who in (approver, left, foreign, claims, replace(foreign, org=org), replace(ada, org=other)):
+        for agent in ("lead", None):
+            with pytest.raises(NotYourDecision):
+                await people.switch(who, org, agent, Pause())
+    with pytest.raises(NotYourDecision):
+        await people.switch(ada, OrgId("nowhere"), "lead", Pause())
+    assert await planted.one("SELECT count(*) FROM audit") == (0,)
+    assert await planted.one("SELECT count(*) FROM switches") == (0,)
+
+
+@pytest.mark.rule("I18")
+async def test_a_switch_is_of_one_organization(planted: Planted) -> None:
+    org, other = await planted.organization("a"), await planted.organization("b")
+    people = SqlPeople(planted.db)
+    await people.switch(await planted.person(org, Role.OWNER), org, "lead", Pause())
+    assert await people.switches(other) == ()
+    await people.switch(await planted.person(other, Role.OWNER), other, "lead", Practice(on=True))
+    assert await people.switches(org) == (Switch(agent="lead", paused=True),)
+
+
+async def test_what_several_owners_turn_at_once_all_holds(planted: Planted) -> None:
+    org = await planted.organization("a")
+    owners = [await planted.person(org, Role.OWNER) for _ in range(3)]
+    people = SqlPeople(planted.db)
+    turns: list[SwitchTo] = [Pause(), Practice(on=True), *(Choose(risk, Setting.ASK) for risk in Risk)]
+    await asyncio.gather(
+        *(people.switch(owners[n % 3], org, "lead", to) for n, to in enumerate(turns)),
+    )
+    (switch,) = await people.switches(org)
+    assert (switch.paused, switch.mode) == (True, SwitchMode.OBSERVE)
+    assert dict(switch.settings) == {str(risk): "ask" for risk in Risk}
+    assert await planted.one("SELECT count(*) FROM audit") == (len(turns),)
