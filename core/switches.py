@@ -121,7 +121,7 @@ class Holds:
 
 
 def holding(agent: Agent, tools: Mapping[str, str], switch: Switch | None) -> tuple[Holds, ...]:
-    """What holds today for each tool of *agent*, in its order; *tools*: the risk of each there is, by name."""
+    """What holds today for each tool of *agent*, in its order; *tools*: the risks of all there are."""
     practice = switch is not None and switch.mode is SwitchMode.OBSERVE
     found = []
     for tool in (name for name in agent.tools if name in tools):

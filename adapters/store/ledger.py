@@ -74,8 +74,7 @@ class SqlLedger:
         """Raises LookupError if there is no such organization."""
 
         async def body(conn: AsyncConnection) -> Head:
-            # key_share: what only looks whether the organization is paused needs not wait for the seal
-            locked = select(*_HEAD).where(organizations.c.id == org).with_for_update(key_share=True)
+            locked = select(*_HEAD).where(organizations.c.id == org).with_for_update()
             if (row := (await conn.execute(locked)).one_or_none()) is None:
                 raise LookupError("no such organization")
             before = Head(seq=row.audit_seq, hash=row.audit_hash)

@@ -21,6 +21,7 @@ from adapters.store.rows import (
     switch_of,
     task_of,
 )
+from adapters.store.still import still
 from adapters.store.tables import calls, inbox, messages, organizations, parks, people, switches, tasks, usage
 from core.calls import Call, CallState, Outcome
 from core.errors import StoreError
@@ -47,7 +48,7 @@ async def find_task(conn: AsyncConnection, ref: TaskRef, *, lock: bool) -> Task 
 async def load_work(db: Database, conn: AsyncConnection, task: Task, need: Need) -> tuple[Work, datetime]:
     """The Work of *task* with what *need* names, and the database's time."""
     if need.starts:
-        await _still(conn, task)
+        await still(db, conn, task.org)
     around = await _surroundings(db, conn, task)
     found = await _calls(conn, task, need)
     work = Work(
@@ -72,16 +73,6 @@ class _Surroundings:
     at: datetime
     organization: Organization
     switch: Switch | None
-
-
-async def _still(conn: AsyncConnection, task: Task) -> None:
-    """No switch of the organization is turned until this transaction ends; read only what follows.
-
-    The weakest lock on its row there is: among the others only People.switch waits for it, or keeps it
-    waiting. A statement of its own, since one that waited would go on with the switch it saw before.
-    """
-    row = select(organizations.c.id).where(organizations.c.id == task.org)
-    await conn.execute(row.with_for_update(read=True, key_share=True))
 
 
 async def _surroundings(db: Database, conn: AsyncConnection, task: Task) -> _Surroundings:

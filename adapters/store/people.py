@@ -13,6 +13,7 @@ from adapters.store.rows import (
     switch_of,
     switch_row,
 )
+from adapters.store.still import alone
 from adapters.store.tables import accounts, audit, organizations, people, switches
 from core.audit import AuditEntry
 from core.canonical import dump
@@ -105,12 +106,10 @@ class SqlPeople:
         return await self._db.read(body)
 
     async def _locked(self, conn: AsyncConnection, org: OrgId) -> Organization:
-        """The organization, its row locked: nobody else switches, and no effect is marked meanwhile."""
-        row = (
-            (await conn.execute(select(organizations).where(organizations.c.id == org).with_for_update()))
-            .mappings()
-            .one_or_none()
-        )
+        """The organization as it is until this transaction ends. Raises NotYourDecision if there is none."""
+        await alone(self._db, conn, org)
+        named = await conn.execute(select(organizations).where(organizations.c.id == org))
+        row = named.mappings().one_or_none()
         if row is None:
             raise NotYourDecision
         return organization_of(row)

@@ -21,11 +21,12 @@ async def street(migrated_url: str, caplog: pytest.LogCaptureFixture) -> AsyncIt
     made = Street(migrated_url, sql)
     yield made
     last = made.open([])
-    entries = await last.store.ledger.unsealed(ORG, 100_000)
-    trail = verify(AUDIT_KEY, [], entries, await last.store.ledger.head(ORG))
+    ledger = last.store.ledger
+    sealed, loose = await ledger.audit(ORG, 0, 100_000), await ledger.unsealed(ORG, 100_000)
+    trail = verify(AUDIT_KEY, sealed, loose, await ledger.head(ORG))
     for shop in made.shops:
         await shop.close()
     await sql.close()
     assert [error for shop in made.shops for error in shop.model.broken] == []
     assert [r.getMessage() for r in caplog.get_records("call") if r.levelno >= logging.ERROR] == []
-    assert entries and trail.whole
+    assert sealed + loose and trail.whole
