@@ -358,6 +358,18 @@ def practice(
     _run(switching.practice(agent, as_, on=not off))
 
 
+@agents.command(epilog="Example: python -m bot agents accept lead")
+def accept(
+    agent: AgentArgument,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask again after showing it.")] = False,
+    as_: As = None,
+) -> None:
+    """Show what an agent's folder asks for beyond what it has, and let it have that."""
+    from bot.commands import agents as switching
+
+    _run(switching.accept(agent, as_, yes=yes))
+
+
 @agents.command(epilog="Example: python -m bot agents check")
 def check() -> None:
     """Read the agents' folders and say what is wrong with them."""

@@ -92,7 +92,8 @@ class TaskRun:
         work = await self.store.tasks.load(self.run)
         if isinstance(work, Fenced):
             return
-        self.agent, self._since = self.desk.agent(work.task.agent), self.clock.now()
+        self.agent = await self.desk.working(work.task.org, work.task.agent, by=f"worker:{self.run.worker}")
+        self._since = self.clock.now()
         state: Answer | None = run_state(work, self.agent)
         while isinstance(state, RunState):
             if self.leaving():

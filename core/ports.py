@@ -16,6 +16,7 @@ from core.ids import CallCode, EventKey, OrgId, PostId, Run, TaskId, TaskRef, To
 from core.model import ModelReply, Request
 from core.parks import Park
 from core.people import Account, Person, Roster, Switch
+from core.rights import Rights
 from core.switches import SwitchTo
 from core.tasks import Json, Message, Task, TaskState
 from core.work import (
@@ -254,6 +255,36 @@ class People(Protocol):
 
     async def switches(self, org: OrgId) -> tuple[Switch, ...]:
         """What was turned about the organization's agents, by agent; one of whom nothing was is not there."""
+        ...
+
+    async def rights(self, org: OrgId, agent: str) -> Rights | None:
+        """What the agent's folder may let it do here; None: its folder was not seen here yet."""
+        ...
+
+    async def keep_rights(
+        self, org: OrgId, agent: str, was: Rights | None, now: Rights, *, digest: str, actor: str
+    ) -> bool:
+        """The rights are *now*, with an audit entry, if they still were *was*: first seen, or less.
+
+        *digest*: of the folder that says so. Never more than *was*: that is `accept`.
+        """
+        ...
+
+    async def accept(
+        self,
+        by: Person,
+        org: OrgId,
+        agent: str,
+        was: Rights,
+        now: Rights,
+        *,
+        digest: str,
+        surface: str | None = None,
+    ) -> bool:
+        """An owner lets the agent have *now*, with an audit entry, if its rights still were *was*.
+
+        Raises NotYourDecision.
+        """
         ...
 
 

@@ -10,16 +10,19 @@ from adapters.store.rows import (
     organization_row,
     person_of,
     person_row,
+    rights_of,
+    rights_row,
     switch_of,
     switch_row,
 )
 from adapters.store.still import alone
-from adapters.store.tables import accounts, audit, organizations, people, switches
+from adapters.store.tables import accounts, audit, organizations, people, rights, switches
 from core.audit import AuditEntry
 from core.canonical import dump
 from core.errors import ConfigError, NotYourDecision, SwitchError
 from core.ids import OrgId, PersonId
 from core.people import Account, Organization, OrgState, Person, Role, Roster, Switch
+from core.rights import Rights
 from core.switches import Pause, Resume, SwitchTo, turned
 from core.tasks import Json
 
@@ -73,7 +76,7 @@ class SqlPeople:
             await conn.execute(people.insert().values(person_row(person)))
             await conn.execute(accounts.insert().values(link))
             facts = {"organization": name, "owner": owner, "account": account.ref}
-            await self._audit(conn, person, "found", facts, account.surface)
+            await self._audit(conn, org, person.id, "found", facts, account.surface)
             return person
 
         return await self._db.write(body)
@@ -92,7 +95,7 @@ class SqlPeople:
                 facts = await self._turn_agent(conn, by, org, agent, to)
             if facts is None:
                 return Undo(0)
-            await self._audit(conn, by, "switch", {"agent": agent, **facts}, surface)
+            await self._audit(conn, org, by.id, "switch", {"agent": agent, **facts}, surface)
             return 1
 
         return await self._db.write(body)
@@ -104,6 +107,69 @@ class SqlPeople:
             return tuple(map(switch_of, (await conn.execute(wanted)).mappings()))
 
         return await self._db.read(body)
+
+    async def rights(self, org: OrgId, agent: str) -> Rights | None:
+        return await self._db.read(lambda conn: _rights(conn, org, agent))
+
+    async def keep_rights(
+        self, org: OrgId, agent: str, was: Rights | None, now: Rights, *, digest: str, actor: str
+    ) -> bool:
+        async def body(conn: AsyncConnection) -> bool | Undo[bool]:
+            await alone(self._db, conn, org)
+            if not await self._kept(conn, org, agent, was, now, digest, None):
+                return Undo(False)
+            facts = _moved(agent, was, now, digest)
+            await self._audit(conn, org, actor, "rights", facts, rule="first" if was is None else "less")
+            return True
+
+        return await self._db.write(body)
+
+    async def accept(
+        self,
+        by: Person,
+        org: OrgId,
+        agent: str,
+        was: Rights,
+        now: Rights,
+        *,
+        digest: str,
+        surface: str | None = None,
+    ) -> bool:
+        """Raises NotYourDecision."""
+
+        async def body(conn: AsyncConnection) -> bool | Undo[bool]:
+            await alone(self._db, conn, org)
+            await _must_be_owner(conn, by, org)
+            if not await self._kept(conn, org, agent, was, now, digest, by):
+                return Undo(False)
+            await self._audit(conn, org, by.id, "accept", _moved(agent, was, now, digest), surface)
+            return True
+
+        return await self._db.write(body)
+
+    async def _kept(
+        self,
+        conn: AsyncConnection,
+        org: OrgId,
+        agent: str,
+        was: Rights | None,
+        now: Rights,
+        digest: str,
+        by: Person | None,
+    ) -> bool:
+        """The agent's rights are *now* if they still were *was*."""
+        if await _rights(conn, org, agent) != was:
+            return False
+        values = {
+            **rights_row(org, agent, now),
+            "digest": digest,
+            "by_person": None if by is None else by.id,
+            "at": await self._db.now(conn),
+        }
+        written = self._db.insert(rights).values(values)
+        key = [rights.c.org, rights.c.agent]
+        await conn.execute(written.on_conflict_do_update(index_elements=key, set_=values))
+        return True
 
     async def _locked(self, conn: AsyncConnection, org: OrgId) -> Organization:
         """The organization as it is until this transaction ends. Raises NotYourDecision if there is none."""
@@ -136,16 +202,23 @@ class SqlPeople:
         return {"before": _said(before), "after": _said(after)}
 
     async def _audit(
-        self, conn: AsyncConnection, by: Person, move: str, facts: Json, surface: str | None
+        self,
+        conn: AsyncConnection,
+        org: OrgId,
+        actor: str,
+        move: str,
+        facts: Json,
+        surface: str | None = None,
+        rule: str | None = None,
     ) -> None:
         entry = AuditEntry(
-            org=by.org,
+            org=org,
             id=self._db.ids.new(),
             at=await self._db.now(conn),
-            actor=by.id,
+            actor=actor,
             surface=surface,
             move=move,
-            rule=None,
+            rule=rule,
             task_id=None,
             call_id=None,
             entry=dump(facts),
@@ -180,3 +253,18 @@ async def _turn_organization(conn: AsyncConnection, before: Organization, to: Sw
 
 def _said(switch: Switch) -> Json:
     return {"paused": switch.paused, "mode": switch.mode, "settings": dict(switch.settings)}
+
+
+async def _rights(conn: AsyncConnection, org: OrgId, agent: str) -> Rights | None:
+    query = select(rights).where(rights.c.org == org, rights.c.agent == agent)
+    row = (await conn.execute(query)).mappings().one_or_none()
+    return None if row is None else rights_of(row)
+
+
+def _moved(agent: str, was: Rights | None, now: Rights, digest: str) -> Json:
+    before = None if was is None else _facts(was)
+    return {"agent": agent, "folder": digest, "before": before, "after": _facts(now)}
+
+
+def _facts(of: Rights) -> Json:
+    return {"tools": list(of.tools), "settings": dict(of.settings)}

@@ -1,7 +1,8 @@
-"""agents list, set, pause, resume, practice; org pause, resume: what an owner switches, and what holds."""
+"""agents list, set, pause, resume, practice, accept; org: what an owner switches, and what holds."""
 
 from collections.abc import Mapping, Sequence
 
+import typer
 from rich import box
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +16,7 @@ from core.gate import Setting, Verdict
 from core.host import risks_of
 from core.nearest import nearest
 from core.people import Organization, OrgState, Switch, SwitchMode
+from core.rights import Difference, differences, effective, rights_of, with_rights
 from core.switches import Choose, Holds, Pause, Practice, Resume, SwitchTo, check_choice, holding
 
 DOES: Mapping[Verdict, tuple[str, str]] = {
@@ -116,18 +118,59 @@ def _word(agent: Agent, switch: Switch | None, key: str) -> str:
     return f"{agent.settings[key]} (folder)" if key in agent.settings else "not set"
 
 
+# ── accepting ────────────────────────────────────────────────────────────────────────────────
+
+
+async def accept(key: str, as_: str | None, *, yes: bool) -> None:
+    """The agent has the rights its folder asks for, once the owner has seen what is new and said yes."""
+    async with session(as_) as here:
+        agent, _ = await _named(here, key)
+        people, org, risks = here.app.store.people, here.who.org, risks_of(here.app.host)
+        was, now = await people.rights(org, agent.key), rights_of(agent)
+        waits = () if was is None else differences(was, now, risks)
+        if was is None or not any(d.widens for d in waits):
+            _say(agent.name, " has all that its folder asks for.")
+            return
+        _say(agent.name, ", by its folder:")
+        for line in map(_difference, waits):
+            console().print(text(f"  {line}"))
+        if not yes and not typer.confirm("Accept?"):
+            _say(agent.name, " works with what it had.")
+            return
+        if not await people.accept(here.who, org, agent.key, was, now, digest=agent.digest, surface=SURFACE):
+            raise SwitchError(f"the rights of {agent.name} were changed meanwhile: look again")
+    _say(agent.name, " has them from its next run on.")
+
+
+def _difference(of: Difference) -> str:
+    before = "not among its tools" if of.before is None else str(of.before)
+    after = "not among its tools" if of.after is None else str(of.after)
+    return f"{of.tool}: {before} → {after}"
+
+
 # ── looking ──────────────────────────────────────────────────────────────────────────────────
 
 
 async def list_agents(as_: str | None) -> None:
     """Every agent with its switches, and what a call of each of its tools does today."""
     async with session(as_) as here:
-        organization = (await here.app.store.people.of(here.who.org)).organization
-        switches = {s.agent: s for s in await here.app.store.people.switches(here.who.org)}
-        agents, risks = here.app.host.agents, risks_of(here.app.host)
+        people, org, risks = here.app.store.people, here.who.org, risks_of(here.app.host)
+        organization = (await people.of(org)).organization
+        switches = {s.agent: s for s in await people.switches(org)}
+        agents: list[Agent] = []
+        waiting: list[str] = []
+        for agent in here.app.host.agents.values():
+            was, folder = await people.rights(org, agent.key), rights_of(agent)
+            now = folder if was is None or not agent.digest else effective(was, folder, risks)
+            agents.append(with_rights(agent, now))
+            if differences(now, folder, risks):
+                more = "asks for more than it has; see it with: python -m bot agents accept"
+                waiting.append(f"The folder of {agent.name} {more} {agent.key}")
     screen = console()
-    screen.print(_table(list(agents.values()), switches, risks, organization))
+    screen.print(_table(agents, switches, risks, organization))
     screen.print("What a tool does is meant for a task that you ask for.", style="dim")
+    for line in waiting:
+        screen.print(text(line, "yellow"), soft_wrap=True)
 
 
 def _table(

@@ -7,11 +7,13 @@ from decimal import Decimal
 
 import pytest
 
+from core.agents import Agent
 from core.calls import CallState, Outcome
 from core.errors import NotYourDecision
 from core.gate import Setting
 from core.parks import DecisionKind, ParkState
 from core.people import Person, Switch
+from core.rights import Rights, rights_of
 from core.switches import Choose, Pause, Practice, Resume, SwitchTo
 from core.tasks import Json, Task, TaskState
 from core.testing import calls, says
@@ -54,7 +56,12 @@ def checked(street: Street, name: str, on_check: Callable[[], Awaitable[None]]) 
     async def check(args: Mapping[str, Json], context: ToolContext) -> None:
         await on_check()
 
-    return replace(street.open([]).host.tools[name], check=check)
+    return replace(unhurried(street, name), check=check)
+
+
+def unhurried(street: Street, name: str) -> Tool:
+    """The shop's tool of that name without its timeout, which virtual time reaches while a database works."""
+    return replace(street.open([]).host.tools[name], timeout_seconds=None)
 
 
 # ── pause ────────────────────────────────────────────────────────────────────────────────────
@@ -128,7 +135,8 @@ async def test_a_pause_in_the_last_moment_before_the_mark_keeps_the_effect_from_
 
 @pytest.mark.rule("I29")
 async def test_an_effect_under_way_is_recorded_and_nothing_starts_after_it(street: Street) -> None:
-    shop = street.open(TWO_REFUNDS, sam=agent(settings=settings(spend=Setting.ALLOW)))
+    sam = agent(settings=settings(spend=Setting.ALLOW))
+    shop = street.open(TWO_REFUNDS, sam=sam, tools=[unhurried(street, "refund")])
     line = street.world.hold("before refund")
     task = await shop.ask()
     running = asyncio.create_task(shop.run())
@@ -303,3 +311,89 @@ async def test_who_is_no_owner_switches_nothing(street: Street, who: Person) -> 
         with pytest.raises(NotYourDecision):
             await shop.store.people.switch(who, who.org, key, to)
     assert await state(shop, await shop.parked()) is TaskState.WAITING
+
+
+# ── a folder that asks for more ──────────────────────────────────────────────────────────────
+
+
+def folder(**over: object) -> Agent:
+    """Sam by a folder, which has a digest."""
+    return replace(agent(**over), digest=f"folder {sorted(over)}")
+
+
+async def accept(shop: Shop, was: Rights, who: Person = U1) -> None:
+    sam = shop.host.agents[SAM.key]
+    assert await shop.store.people.accept(who, who.org, sam.key, was, rights_of(sam), digest=sam.digest)
+
+
+async def kept(shop: Shop) -> Rights:
+    rights = await shop.store.people.rights(U1.org, SAM.key)
+    assert rights is not None
+    return rights
+
+
+@pytest.mark.parametrize(
+    "wider",
+    [{"settings": settings(spend=ALLOW)}, {"settings": settings(refund=ALLOW)}],
+    ids=["by risk", "by tool"],
+)
+async def test_a_folder_that_moves_a_setting_towards_allow_waits_for_an_owner(
+    street: Street, wider: dict[str, object]
+) -> None:
+    first = street.open(REFUND_SCRIPT, sam=folder())
+    await first.parked()  # as it was first seen: it asks
+    shop = street.open(REFUND_SCRIPT, sam=folder(**wider))
+    await shop.parked()
+    assert shop.effects == []
+    await accept(shop, await kept(shop))
+    await shop.ask()
+    await shop.run()
+    assert shop.effects == [REFUNDED]
+
+
+async def test_a_tool_that_a_folder_adds_is_not_offered_until_an_owner_accepts(street: Street) -> None:
+    first = street.open(NOTE_SCRIPT, sam=folder(tools=("send_note",)))
+    await first.parked()
+    shop = street.open(REFUND_SCRIPT, sam=folder())
+    task = await shop.ask()
+    await shop.run()
+    assert (await shop.call(task)).rule == "tool"
+    assert [spec.name for spec in shop.model.requests[0].tools] == ["send_note"]
+    await accept(shop, await kept(shop))
+    await shop.parked()
+    assert set(await tools_offered(shop)) == set(SAM.tools)
+
+
+async def tools_offered(shop: Shop) -> list[str]:
+    return [spec.name for spec in shop.model.requests[-1].tools]
+
+
+async def test_what_a_folder_takes_away_is_gone_at_once_and_not_back_by_itself(street: Street) -> None:
+    wide = folder(settings=settings(spend=ALLOW))
+    first = street.open(REFUND_SCRIPT, sam=wide)
+    await first.ask()
+    await first.run()
+    assert first.effects == [REFUNDED]
+    tight = street.open(REFUND_SCRIPT, sam=folder())
+    await tight.parked()
+    again = street.open(REFUND_SCRIPT, sam=wide)
+    await again.parked()
+    assert again.effects == [REFUNDED]
+
+
+async def test_an_owners_switch_holds_over_a_folder_that_waits(street: Street) -> None:
+    await street.open(REFUND_SCRIPT, sam=folder()).parked()
+    shop = street.open(REFUND_SCRIPT, sam=folder(settings=settings(spend=ALLOW)))
+    await turn(shop, Choose("spend", ALLOW))
+    await shop.ask()
+    await shop.run()
+    assert shop.effects == [REFUNDED]
+
+
+async def test_an_agent_of_code_has_what_its_code_says(street: Street) -> None:
+    await street.open(REFUND_SCRIPT).parked()
+    shop = street.open(REFUND_SCRIPT, sam=agent(settings=settings(spend=ALLOW)))
+    await shop.ask()
+    await shop.run()
+    assert shop.effects == [REFUNDED]
+    assert await shop.store.people.rights(U1.org, SAM.key) is None

@@ -13,6 +13,7 @@ from core.errors import ConfigError, NotYourDecision, SwitchError
 from core.gate import Risk, Setting
 from core.ids import OrgId
 from core.people import Account, Organization, OrgState, Person, Role, Roster, Switch, SwitchMode
+from core.rights import Rights
 from core.switches import Choose, Pause, Practice, Resume, SwitchTo
 from core.tasks import Json
 from tests.contract.factories import AUDIT_KEY
@@ -220,3 +221,62 @@ async def test_what_several_owners_turn_at_once_all_holds(planted: Planted) -> N
     assert (switch.paused, switch.mode) == (True, SwitchMode.OBSERVE)
     assert dict(switch.settings) == {str(risk): "ask" for risk in Risk}
     assert await planted.one("SELECT count(*) FROM audit") == (len(turns),)
+
+
+# ── the rights of folders ────────────────────────────────────────────────────────────────────
+
+FEW = Rights(tools=("note",), settings=(("spend", "ask"), ("contact", "observe")))
+MORE = Rights(tools=("refund", "note"), settings=(("spend", "allow"),))
+
+
+@pytest.mark.rule("I18", "I34")
+async def test_rights_are_kept_as_seen_and_widened_by_an_owner_each_with_its_entry(planted: Planted) -> None:
+    org, other = await planted.organization("a"), await planted.organization("b")
+    ada = await planted.person(org, Role.OWNER)
+    people, ledger = SqlPeople(planted.db), SqlLedger(planted.db)
+    assert await people.rights(org, "lead") is None
+    assert await people.keep_rights(org, "lead", None, FEW, digest="d1", actor="worker:w1")
+    assert await people.rights(org, "lead") == FEW
+    assert await people.accept(ada, org, "lead", FEW, MORE, digest="d2", surface="slack")
+    assert await people.rights(org, "lead") == MORE
+    assert await people.keep_rights(org, "lead", MORE, FEW, digest="d3", actor="worker:w1")
+    assert await people.rights(other, "lead") is None
+    assert await people.rights(org, "sam") is None
+
+    entries = await ledger.unsealed(org, 9)
+    assert verify(AUDIT_KEY, [], entries, await ledger.head(org)).whole
+    assert [(e.actor, e.surface, e.move, e.rule) for e in entries] == [
+        ("worker:w1", None, "rights", "first"),
+        (ada.id, "slack", "accept", None),
+        ("worker:w1", None, "rights", "less"),
+    ]
+    assert load(entries[1].entry) == {
+        "agent": "lead",
+        "folder": "d2",
+        "before": {"tools": ["note"], "settings": {"spend": "ask", "contact": "observe"}},
+        "after": {"tools": ["refund", "note"], "settings": {"spend": "allow"}},
+    }
+
+
+async def test_rights_that_were_changed_meanwhile_are_left(planted: Planted) -> None:
+    org = await planted.organization("a")
+    ada = await planted.person(org, Role.OWNER)
+    people = SqlPeople(planted.db)
+    answers = await asyncio.gather(
+        *(people.keep_rights(org, "lead", None, FEW, digest="d", actor="worker:w") for _ in range(4))
+    )
+    assert sorted(answers) == [False, False, False, True]
+    assert not await people.accept(ada, org, "lead", MORE, MORE, digest="d")
+    assert await people.rights(org, "lead") == FEW
+    assert await planted.one("SELECT count(*) FROM audit") == (1,)
+
+
+@pytest.mark.rule("I14")
+async def test_only_an_owner_accepts(planted: Planted) -> None:
+    org = await planted.organization("a")
+    approver = await planted.person(org, Role.APPROVER)
+    people = SqlPeople(planted.db)
+    await people.keep_rights(org, "lead", None, FEW, digest="d", actor="worker:w")
+    with pytest.raises(NotYourDecision):
+        await people.accept(approver, org, "lead", FEW, MORE, digest="d")
+    assert await people.rights(org, "lead") == FEW
