@@ -12,6 +12,7 @@ from typing import Final
 
 from core.agents import Agent, setting_for
 from core.gate import Setting
+from core.tasks import Json
 
 _UPWARDS: Final = (Setting.OBSERVE, Setting.ASK, Setting.ALLOW)
 
@@ -73,6 +74,20 @@ def with_rights(agent: Agent, rights: Rights) -> Agent:
     """*agent*, but for what it may do."""
     settings = {key: Setting(said) for key, said in rights.settings}
     return replace(agent, tools=rights.tools, settings=MappingProxyType(settings))
+
+
+def rights_facts(agent: str, was: Rights | None, now: Rights, *, folder: str) -> Json:
+    """That the rights were *was* and are *now*, as the audit entry says it; *folder*: its digest."""
+    return {
+        "agent": agent,
+        "folder": folder,
+        "before": None if was is None else _said(was),
+        "after": _said(now),
+    }
+
+
+def _said(rights: Rights) -> Json:
+    return {"tools": list(rights.tools), "settings": dict(rights.settings)}
 
 
 def _resolved(rights: Rights, tool: str, risks: Mapping[str, str]) -> Setting | None:

@@ -9,11 +9,12 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias, assert_never
 
 from core.agents import Agent, setting_for
-from core.errors import SwitchError
+from core.errors import NotYourDecision, SwitchError
 from core.gate import Risk, Setting, Verdict, rule
+from core.ids import OrgId
 from core.nearest import nearest
-from core.people import Switch, SwitchMode
-from core.tasks import Mode, Origin, Taint
+from core.people import Organization, OrgState, Person, Role, Switch, SwitchMode
+from core.tasks import Json, Mode, Origin, Taint
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,38 @@ def turned(before: Switch, to: SwitchTo) -> Switch:
             return replace(before, settings=kept if setting is None else (*kept, (key, str(setting))))
         case _:
             assert_never(to)
+
+
+def turned_for_all(before: Organization, to: SwitchTo) -> Organization:
+    """*before*, paused or resumed. Raises SwitchError where *to* is nothing that a whole organization has."""
+    match to:
+        case Pause():
+            return replace(before, state=OrgState.PAUSED)
+        case Resume():
+            return replace(before, state=OrgState.ACTIVE)
+        case Practice() | Choose():
+            raise SwitchError(
+                "an organization can be paused and resumed; practice and settings are an agent's"
+            )
+        case _:
+            assert_never(to)
+
+
+def turn_facts(agent: str | None, before: Switch | Organization, after: Switch | Organization) -> Json:
+    """That it was *before* and is *after*, as the audit entry says it; *agent* None: the organization."""
+    return {"agent": agent, "before": _said(before), "after": _said(after)}
+
+
+def _said(of: Switch | Organization) -> Json:
+    if isinstance(of, Organization):
+        return {"state": of.state}
+    return {"paused": of.paused, "mode": of.mode, "settings": dict(of.settings)}
+
+
+def check_owner(by: Person, org: OrgId, today: Person | None) -> None:
+    """*by* is an owner of *org* as *today*, their row there, says. Raises NotYourDecision (I14, I18)."""
+    if today is None or by.org != org or today.left or Role.OWNER not in today.roles:
+        raise NotYourDecision("only an owner may switch this")
 
 
 # ── what may be chosen ───────────────────────────────────────────────────────────────────────

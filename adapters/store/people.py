@@ -19,11 +19,11 @@ from adapters.store.still import alone
 from adapters.store.tables import accounts, audit, organizations, people, rights, switches
 from core.audit import AuditEntry
 from core.canonical import dump
-from core.errors import ConfigError, NotYourDecision, SwitchError
+from core.errors import ConfigError
 from core.ids import OrgId, PersonId
-from core.people import Account, Organization, OrgState, Person, Role, Roster, Switch
-from core.rights import Rights
-from core.switches import Pause, Resume, SwitchTo, turned
+from core.people import Account, Organization, Person, Role, Roster, Switch
+from core.rights import Rights, rights_facts
+from core.switches import SwitchTo, check_owner, turn_facts, turned, turned_for_all
 from core.tasks import Json
 
 
@@ -87,15 +87,15 @@ class SqlPeople:
         """Raises NotYourDecision, SwitchError where *to* is nothing a whole organization has."""
 
         async def body(conn: AsyncConnection) -> int | Undo[int]:
-            before = await self._locked(conn, org)
-            await _must_be_owner(conn, by, org)
+            await alone(self._db, conn, org)
+            await _check_owner(conn, by, org)
             if agent is None:
-                facts = await _turn_organization(conn, before, to)
+                told = await _turn_organization(conn, org, to)
             else:
-                facts = await self._turn_agent(conn, by, org, agent, to)
-            if facts is None:
+                told = await self._turn_agent(conn, by, org, agent, to)
+            if told is None:
                 return Undo(0)
-            await self._audit(conn, org, by.id, "switch", {"agent": agent, **facts}, surface)
+            await self._audit(conn, org, by.id, "switch", told, surface)
             return 1
 
         return await self._db.write(body)
@@ -118,8 +118,8 @@ class SqlPeople:
             await alone(self._db, conn, org)
             if not await self._kept(conn, org, agent, was, now, digest, None):
                 return Undo(False)
-            facts = _moved(agent, was, now, digest)
-            await self._audit(conn, org, actor, "rights", facts, rule="first" if was is None else "less")
+            told = rights_facts(agent, was, now, folder=digest)
+            await self._audit(conn, org, actor, "rights", told, rule="first" if was is None else "less")
             return True
 
         return await self._db.write(body)
@@ -139,10 +139,11 @@ class SqlPeople:
 
         async def body(conn: AsyncConnection) -> bool | Undo[bool]:
             await alone(self._db, conn, org)
-            await _must_be_owner(conn, by, org)
+            await _check_owner(conn, by, org)
             if not await self._kept(conn, org, agent, was, now, digest, by):
                 return Undo(False)
-            await self._audit(conn, org, by.id, "accept", _moved(agent, was, now, digest), surface)
+            told = rights_facts(agent, was, now, folder=digest)
+            await self._audit(conn, org, by.id, "accept", told, surface)
             return True
 
         return await self._db.write(body)
@@ -171,19 +172,10 @@ class SqlPeople:
         await conn.execute(written.on_conflict_do_update(index_elements=key, set_=values))
         return True
 
-    async def _locked(self, conn: AsyncConnection, org: OrgId) -> Organization:
-        """The organization as it is until this transaction ends. Raises NotYourDecision if there is none."""
-        await alone(self._db, conn, org)
-        named = await conn.execute(select(organizations).where(organizations.c.id == org))
-        row = named.mappings().one_or_none()
-        if row is None:
-            raise NotYourDecision
-        return organization_of(row)
-
     async def _turn_agent(
         self, conn: AsyncConnection, by: Person, org: OrgId, agent: str, to: SwitchTo
     ) -> Json:
-        """What the agent's switch was and is, as its row says now; None where that is the same."""
+        """What the agent's switch was, as its row says now, and is; None where that is the same."""
         query = select(switches).where(switches.c.org == org, switches.c.agent == agent)
         row = (await conn.execute(query)).mappings().one_or_none()
         before = Switch(agent=agent) if row is None else switch_of(row)
@@ -199,7 +191,7 @@ class SqlPeople:
         written = self._db.insert(switches).values(values)
         key = [switches.c.org, switches.c.agent]
         await conn.execute(written.on_conflict_do_update(index_elements=key, set_=values))
-        return {"before": _said(before), "after": _said(after)}
+        return turn_facts(agent, before, after)
 
     async def _audit(
         self,
@@ -231,40 +223,25 @@ class SqlPeople:
             await conn.execute(text("LOCK TABLE organizations IN SHARE ROW EXCLUSIVE MODE"))
 
 
-async def _must_be_owner(conn: AsyncConnection, by: Person, org: OrgId) -> None:
+async def _check_owner(conn: AsyncConnection, by: Person, org: OrgId) -> None:
     """*by* is an owner of *org* as their row says now. Raises NotYourDecision, also to others (I18)."""
     query = select(people).where(people.c.org == org, people.c.id == by.id)
     row = (await conn.execute(query)).mappings().one_or_none()
-    person = None if row is None or by.org != org else person_of(row)
-    if person is None or person.left or Role.OWNER not in person.roles:
-        raise NotYourDecision("only an owner may switch this")
+    check_owner(by, org, None if row is None else person_of(row))
 
 
-async def _turn_organization(conn: AsyncConnection, before: Organization, to: SwitchTo) -> Json:
-    """What the organization's state was and is; None where that is the same. Raises SwitchError."""
-    if not isinstance(to, Pause | Resume):
-        raise SwitchError("an organization can be paused and resumed; practice and settings are an agent's")
-    state = OrgState.PAUSED if isinstance(to, Pause) else OrgState.ACTIVE
-    if state is before.state:
+async def _turn_organization(conn: AsyncConnection, org: OrgId, to: SwitchTo) -> Json:
+    """What the organization was and is; None where that is the same. Raises SwitchError."""
+    this = organizations.c.id == org
+    before = organization_of((await conn.execute(select(organizations).where(this))).mappings().one())
+    after = turned_for_all(before, to)
+    if after == before:
         return None
-    await conn.execute(update(organizations).where(organizations.c.id == before.id).values(state=state.value))
-    return {"before": {"state": before.state}, "after": {"state": state}}
-
-
-def _said(switch: Switch) -> Json:
-    return {"paused": switch.paused, "mode": switch.mode, "settings": dict(switch.settings)}
+    await conn.execute(update(organizations).where(this).values(state=after.state.value))
+    return turn_facts(None, before, after)
 
 
 async def _rights(conn: AsyncConnection, org: OrgId, agent: str) -> Rights | None:
     query = select(rights).where(rights.c.org == org, rights.c.agent == agent)
     row = (await conn.execute(query)).mappings().one_or_none()
     return None if row is None else rights_of(row)
-
-
-def _moved(agent: str, was: Rights | None, now: Rights, digest: str) -> Json:
-    before = None if was is None else _facts(was)
-    return {"agent": agent, "folder": digest, "before": before, "after": _facts(now)}
-
-
-def _facts(of: Rights) -> Json:
-    return {"tools": list(of.tools), "settings": dict(of.settings)}

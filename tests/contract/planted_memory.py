@@ -6,7 +6,7 @@ from typing import Any, get_type_hints
 
 from core.audit import AuditEntry
 from core.calls import Call
-from core.ids import OrgId
+from core.ids import OrgId, PersonId
 from core.parks import Park
 from core.people import Organization, Person, Switch
 from core.ports import Ids
@@ -16,7 +16,7 @@ from core.testing.memory import rows as kept
 from core.testing.memory.table import Table
 from core.work import Event
 from tests.contract.factories import AUDIT_KEY, NOW, CountingIds
-from tests.contract.planted import FAR, Planted
+from tests.contract.planted import BORN_AT, FAR, Planted
 
 NAMES = {"account_ref": "ref", "audit_seq": "seq", "audit_hash": "hash"}
 """Columns that core's own values call otherwise."""
@@ -76,7 +76,9 @@ class MemoryPlanted(Planted):
 
     async def switch(self, org: OrgId, switch: Switch) -> None:
         await self.delete("switches", org=org, agent=switch.agent)
-        self.memory.rows.switches.insert(kept.SwitchRow(org=org, switch=switch))
+        paused_at = BORN_AT if switch.paused else None
+        row = kept.SwitchRow(org=org, switch=switch, paused_by=PersonId("p-1"), paused_at=paused_at)
+        self.memory.rows.switches.insert(row)
 
     async def insert(self, table: str, **values: Any) -> None:
         self._table(table).insert(_built(ROWS[table], _named(values)))
@@ -91,7 +93,7 @@ class MemoryPlanted(Planted):
             self._table(table).delete(row)
 
     async def table(self, name: str, **where: Any) -> list[dict[str, Any]]:
-        found = [_flat(row) for row in self._having(name, where)]
+        found = [_columns(row) for row in self._having(name, where)]
         return sorted(
             found, key=lambda row: [str(row.get(n)) for n in ("org", "id", "agent", "hour", "prio")]
         )
@@ -120,6 +122,15 @@ def _flat(row: Any) -> dict[str, Any]:
         value = getattr(row, field.name)
         flat.update(_flat(value) if is_dataclass(value) else {field.name: value})
     return flat
+
+
+def _columns(row: Any) -> dict[str, Any]:
+    """The row as a database has it: what is pairs in core is an object there, and paused is a time."""
+    columns = _flat(row)
+    if isinstance(row, kept.SwitchRow | kept.RightsRow):
+        columns["settings"] = dict(columns["settings"])
+        columns.pop("paused", None)
+    return columns
 
 
 def _built(kind: Any, columns: dict[str, Any]) -> Any:

@@ -11,6 +11,7 @@ from core.ids import CallId, OrgId, PersonId, TaskId, TaskRef
 from core.parks import Park
 from core.people import Account, Organization, Person, Roster, Switch
 from core.ports import Clock, Ids, Post
+from core.rights import Rights
 from core.tasks import Json, Message, Prio, Task, TaskState
 from core.testing.memory.table import Journal, Table
 from core.work import Event
@@ -36,6 +37,20 @@ class AccountRow:
 class SwitchRow:
     org: OrgId
     switch: Switch
+    paused_by: PersonId | None = None
+    paused_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RightsRow:
+    """The rights of an agent's folder that hold."""
+
+    org: OrgId
+    agent: str
+    rights: Rights
+    digest: str  # of the folder that brought them
+    by_person: PersonId | None  # None: first seen, or narrowed by the folder
+    at: datetime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,6 +142,7 @@ class Rows:
             filed=lambda row: [("account", row.account)],
         )
         self.switches: Table[SwitchRow] = Table("switch", journal, lambda row: (row.org, row.switch.agent))
+        self.rights: Table[RightsRow] = Table("rights", journal, lambda row: (row.org, row.agent))
         self.tasks: Table[Task] = Table(
             "task",
             journal,
