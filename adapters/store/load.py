@@ -79,7 +79,7 @@ async def _surroundings(db: Database, conn: AsyncConnection, task: Task) -> _Sur
     query = (
         select(
             db.clock().label("at"),
-            *organizations.c["id", "name", "time_zone", "state"],
+            *organizations.c["id", "name", "time_zone", "state", "max_running"],
             *switches.c["agent", "paused_at", "mode", "settings"],
         )
         .select_from(organizations)

@@ -381,7 +381,11 @@ def post_of(row: Row) -> Post:
 def organization_of(row: Row) -> Organization:
     """The organization of a row of organizations."""
     return Organization(
-        id=OrgId(row["id"]), name=row["name"], time_zone=row["time_zone"], state=OrgState(row["state"])
+        id=OrgId(row["id"]),
+        name=row["name"],
+        time_zone=row["time_zone"],
+        state=OrgState(row["state"]),
+        max_running=row["max_running"],
     )
 
 
@@ -392,6 +396,7 @@ def organization_row(organization: Organization, created_at: datetime) -> Values
         "name": organization.name,
         "time_zone": organization.time_zone,
         "state": organization.state.value,
+        "max_running": organization.max_running,
         "created_at": created_at,
     }
 

@@ -1,7 +1,7 @@
 """A memory store in a test's hands: its rows by the names that their columns have in a database."""
 
 from dataclasses import fields, is_dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, get_type_hints
 
 from core.audit import AuditEntry
@@ -9,10 +9,12 @@ from core.calls import Call
 from core.ids import OrgId, PersonId
 from core.parks import Park
 from core.people import Organization, Person, Switch
-from core.ports import Ids
+from core.ports import Ids, Queue
+from core.queue import QueueSettings
 from core.tasks import Message, Task
 from core.testing import ManualClock, MemoryStore
 from core.testing.memory import rows as kept
+from core.testing.memory.queue import MemoryQueue
 from core.testing.memory.table import Table
 from core.work import Event
 from tests.contract.factories import AUDIT_KEY, NOW, CountingIds
@@ -56,7 +58,7 @@ class MemoryPlanted(Planted):
                     case Person():
                         into.people.insert(value)
                     case Task():
-                        into.tasks.insert(value)
+                        into.tasks.insert(kept.TaskRow(task=value, queued_at=into.now()))
                     case Call():
                         into.calls.insert(value)
                     case Park():
@@ -97,6 +99,15 @@ class MemoryPlanted(Planted):
         return sorted(
             found, key=lambda row: [str(row.get(n)) for n in ("org", "id", "agent", "hour", "prio")]
         )
+
+    def queue(self, settings: QueueSettings) -> Queue:
+        return MemoryQueue(self.memory.rows, settings)
+
+    async def next_place(self, org: OrgId, prio: int) -> int:
+        return self.memory.rows.place(org, prio)
+
+    async def pass_time(self, time: timedelta) -> None:
+        self.clock.advance(time.total_seconds())
 
     async def defenceless(self) -> None:
         """It always is: nothing in memory is out of its owner's reach."""

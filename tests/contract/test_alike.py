@@ -33,8 +33,8 @@ from tests.contract.planted_sql import SqlPlanted
 ORGS = (OrgId("a"), OrgId("b"))
 AGENTS = ("helper", "mailer")
 WORKERS = (WorkerId("w1"), WorkerId("w2"))
-ONLY_SQL = ("schema_ver", "result_blob", "queued_at", "aged")
-"""Columns the store in memory does without: it has no cap and no ageing yet."""
+ONLY_SQL = ("schema_ver", "result_blob")
+"""Columns the store in memory does without."""
 TABLES = (
     "tasks",
     "messages",
@@ -70,6 +70,7 @@ class Asked:
         acts = [self.receive] * 4 + [self.offer, self.settle, self.open, self.open, self.open, self.claim]
         acts += [self.claim, self.beat, self.recover, self.recover, self.lease, self.drop, self.pause]
         acts += [self.post, self.learn, self.find, self.look, self.due, self.seal]
+        acts += [self.cap, self.wait, self.wait]
         acts += [self.switch, self.switch, self.rights, self.accept, self.who]
         self.acts: list[Callable[[], Act]] = acts + [self.change] * 20
 
@@ -141,6 +142,16 @@ class Asked:
             return sorted(ref.task_id for ref in await on.store.queue.recover(50))
 
         return act
+
+    def cap(self) -> "Act":
+        org, max_running = self.one(*ORGS), self.one(None, 1, 2, 3)
+        return lambda on: on.update("organizations", {"max_running": max_running}, id=org)
+
+    def wait(self) -> "Act":
+        """A task has waited long, if it waits."""
+        ref = self.task()
+        since = BORN_AT + timedelta(seconds=self.rng.randrange(99))
+        return lambda on: on.update("tasks", {"queued_at": since}, org=ref.org, id=ref.task_id)
 
     def lease(self) -> "Act":
         holder, seconds = self.one(*WORKERS), self.one(-1, 900)

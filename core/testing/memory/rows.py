@@ -54,6 +54,13 @@ class RightsRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class TaskRow:
+    task: Task
+    queued_at: datetime  # since when it waits for a worker; time held counts
+    aged: bool = False  # waited so long that it stands at prio 0 until it is claimed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class MessageRow:
     org: OrgId
     task_id: TaskId
@@ -143,12 +150,12 @@ class Rows:
         )
         self.switches: Table[SwitchRow] = Table("switch", journal, lambda row: (row.org, row.switch.agent))
         self.rights: Table[RightsRow] = Table("rights", journal, lambda row: (row.org, row.agent))
-        self.tasks: Table[Task] = Table(
+        self.tasks: Table[TaskRow] = Table(
             "task",
             journal,
-            lambda row: (row.org, row.id),
-            filed=lambda row: [("state", row.state)],
-            unique=lambda row: [("number", row.org, row.number)],
+            lambda row: (row.task.org, row.task.id),
+            filed=lambda row: [("state", row.task.state)],
+            unique=lambda row: [("number", row.task.org, row.task.number)],
         )
         self.messages: Table[MessageRow] = Table(
             "message",
@@ -206,7 +213,8 @@ class Rows:
         self.audit.insert(replace(entry, mac=mac(self._audit_key, entry)))
 
     def task(self, ref: TaskRef) -> Task | None:
-        return self.tasks.get(ref.org, ref.task_id)
+        row = self.tasks.get(ref.org, ref.task_id)
+        return None if row is None else row.task
 
     def roster(self, organization: Organization) -> Roster:
         people = sorted(self.people.under("org", organization.id), key=lambda person: person.id)
@@ -217,7 +225,7 @@ class Rows:
 
         Source: storage.md §3; adapters/store/order.py says the same in SQL.
         """
-        queued = self.tasks.under("state", TaskState.QUEUED)
+        queued = [row.task for row in self.tasks.under("state", TaskState.QUEUED)]
         taken = [task.vrt for task in queued if (task.org, task.prio) == (org, prio)]
         return max(max(taken, default=-1) + 1, 0, self.floor(prio))
 
