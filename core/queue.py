@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+MOST_RUNNING = 100_000
+"""More than any fleet runs, and what every store can count to."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class QueueSettings:
