@@ -65,7 +65,7 @@ app = typer.Typer(
 )
 audit = typer.Typer(help="Verify the audit trail.")
 agents = typer.Typer(help="See your agents, and switch what they may do.")
-org = typer.Typer(help="Pause and resume all agents at once.")
+org = typer.Typer(help="Pause, resume and limit all agents at once.")
 app.add_typer(audit, name="audit", rich_help_panel="Look")
 app.add_typer(agents, name="agents", rich_help_panel="Decide")
 app.add_typer(org, name="org", rich_help_panel="Decide")
@@ -404,3 +404,16 @@ def resume_all(as_: As = None) -> None:
     from bot.commands import agents as switching
 
     _run(switching.resume_all(as_))
+
+
+@org.command(epilog="Examples: python -m bot org limit 20; python -m bot org limit none")
+def limit(
+    tasks: Annotated[str, typer.Argument(metavar="N|none", help="How many. none: as MAX_RUNNING says.")],
+    as_: As = None,
+) -> None:
+    """Set how many tasks of the organization run at once."""
+    from bot.commands import agents as switching
+
+    if tasks != "none" and not (tasks.isascii() and tasks.isdigit()):
+        raise typer.BadParameter("write a number, or none", param_hint="N|none")
+    _run(switching.limit(None if tasks == "none" else int(tasks), as_))

@@ -245,7 +245,7 @@ class People(Protocol):
     async def switch(
         self, by: Person, org: OrgId, agent: str | None, to: SwitchTo, *, surface: str | None = None
     ) -> int:
-        """*agent*'s switch is turned *to*; None: the organization is paused or resumed.
+        """*agent*'s switch is turned *to*; None: the organization is paused, resumed or limited.
 
         How many switches it turned: 0 where it was so already, which writes nothing. Written with its
         audit entry (what it was, what it is); no effect is marked between a pause and its commit (I29).

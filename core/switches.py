@@ -1,4 +1,4 @@
-"""What an owner turns about an agent, from any surface: paused or not, practice, what asks.
+"""What an owner turns, from any surface: an agent's pause, practice and settings; all agents' pause, limit.
 
 A switch beats the deployed folder and outlives a deploy. What a setting can't change is refused where it
 is set, with the reason, so that nobody relies on a word that does nothing.
@@ -14,6 +14,7 @@ from core.gate import Risk, Setting, Verdict, rule
 from core.ids import OrgId
 from core.nearest import nearest
 from core.people import Organization, OrgState, Person, Role, Switch, SwitchMode
+from core.queue import MOST_RUNNING
 from core.tasks import Json, Mode, Origin, Taint
 
 
@@ -42,11 +43,21 @@ class Choose:
     setting: Setting | None
 
 
-SwitchTo: TypeAlias = Pause | Resume | Practice | Choose
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """So many tasks of the organization run at once; *max_running* None: as the queue is set."""
+
+    max_running: int | None
+
+
+SwitchTo: TypeAlias = Pause | Resume | Practice | Choose | Limit
 
 
 def turned(before: Switch, to: SwitchTo) -> Switch:
-    """*before* with the one thing that *to* says changed, the rest as it was."""
+    """*before* with the one thing that *to* says changed, the rest as it was.
+
+    Raises SwitchError where *to* is nothing that one agent has.
+    """
     match to:
         case Pause():
             return replace(before, paused=True)
@@ -57,21 +68,28 @@ def turned(before: Switch, to: SwitchTo) -> Switch:
         case Choose(key=key, setting=setting):
             kept = tuple((k, said) for k, said in before.settings if k != key)
             return replace(before, settings=kept if setting is None else (*kept, (key, str(setting))))
+        case Limit():
+            raise SwitchError("how many tasks run at once is the organization's, not an agent's")
         case _:
             assert_never(to)
 
 
 def turned_for_all(before: Organization, to: SwitchTo) -> Organization:
-    """*before*, paused or resumed. Raises SwitchError where *to* is nothing that a whole organization has."""
+    """*before*, paused, resumed or limited.
+
+    Raises SwitchError where *to* is nothing that a whole organization has.
+    """
     match to:
         case Pause():
             return replace(before, state=OrgState.PAUSED)
         case Resume():
             return replace(before, state=OrgState.ACTIVE)
+        case Limit(max_running=max_running):
+            if max_running is not None and not 1 <= max_running <= MOST_RUNNING:
+                raise SwitchError(f"from 1 to {MOST_RUNNING} tasks may run at once; to let none start, pause")
+            return replace(before, max_running=max_running)
         case Practice() | Choose():
-            raise SwitchError(
-                "an organization can be paused and resumed; practice and settings are an agent's"
-            )
+            raise SwitchError("practice and settings are an agent's, not the organization's")
         case _:
             assert_never(to)
 
@@ -83,7 +101,7 @@ def turn_facts(agent: str | None, before: Switch | Organization, after: Switch |
 
 def _said(of: Switch | Organization) -> Json:
     if isinstance(of, Organization):
-        return {"state": of.state}
+        return {"state": of.state, "max_running": of.max_running}
     return {"paused": of.paused, "mode": of.mode, "settings": dict(of.settings)}
 
 

@@ -84,7 +84,7 @@ class SqlPeople:
     async def switch(
         self, by: Person, org: OrgId, agent: str | None, to: SwitchTo, *, surface: str | None = None
     ) -> int:
-        """Raises NotYourDecision, SwitchError where *to* is nothing a whole organization has."""
+        """Raises NotYourDecision, SwitchError where *to* is nothing that the agent, or all, can have."""
 
         async def body(conn: AsyncConnection) -> int | Undo[int]:
             await alone(self._db, conn, org)
@@ -237,7 +237,8 @@ async def _turn_organization(conn: AsyncConnection, org: OrgId, to: SwitchTo) ->
     after = turned_for_all(before, to)
     if after == before:
         return None
-    await conn.execute(update(organizations).where(this).values(state=after.state.value))
+    values = {"state": after.state.value, "max_running": after.max_running}
+    await conn.execute(update(organizations).where(this).values(values))
     return turn_facts(None, before, after)
 
 

@@ -17,7 +17,7 @@ from core.host import risks_of
 from core.nearest import nearest
 from core.people import Organization, OrgState, Switch, SwitchMode
 from core.rights import Difference, differences, effective, rights_of, with_rights
-from core.switches import Choose, Holds, Pause, Practice, Resume, SwitchTo, check_choice, holding
+from core.switches import Choose, Holds, Limit, Pause, Practice, Resume, SwitchTo, check_choice, holding
 
 DOES: Mapping[Verdict, tuple[str, str]] = {
     Verdict.RUN: ("runs", "green"),
@@ -71,6 +71,22 @@ async def resume_all(as_: str | None) -> None:
     """The organization's agents go on, but those paused by themselves."""
     said = "works again; an agent that was paused by itself still is."
     await _said_of_all(Resume(), as_, said, "was not paused.")
+
+
+async def limit(max_running: int | None, as_: str | None) -> None:
+    """So many tasks of the organization run at once from now on; None: as many as MAX_RUNNING says."""
+    async with session(as_) as here:
+        people, org, usual = here.app.store.people, here.who.org, here.app.settings.max_running
+        before = (await people.of(org)).organization
+        turned = await _turn(here, None, Limit(max_running))
+    now, was = _at_once(max_running, usual), _at_once(before.max_running, usual)
+    _say(before.name, f" runs {now} already." if not turned else f" runs {now}; before: {was}.")
+
+
+def _at_once(max_running: int | None, usual: int) -> str:
+    if max_running is None:
+        return f"up to {usual} tasks at once (MAX_RUNNING)"
+    return f"up to {max_running} {'task' if max_running == 1 else 'tasks'} at once"
 
 
 async def _said(key: str, to: SwitchTo, as_: str | None, done: str, already: str) -> None:

@@ -191,6 +191,25 @@ async def test_what_is_paused_does_not_run_until_it_is_resumed(
     assert bot.refunds == [("A7", "24.00")]
 
 
+@pytest.mark.rule("I34")
+async def test_an_owner_limits_how_much_runs_at_once(bot: CommandLine) -> None:
+    limited = await bot.does("org", "limit", "1")
+    assert limited.out == "local runs up to 1 task at once; before: up to 50 tasks at once (MAX_RUNNING).\n"
+    assert (await bot.does("org", "limit", "1")).out == "local runs up to 1 task at once already.\n"
+    for _ in range(2):
+        await bot.does("new", GOAL)
+    assert (await bot.works()).words.count("Sam wants to refund") == 2  # one after the other
+    lifted = await bot.with_env(MAX_RUNNING="9").does("org", "limit", "none")
+    assert lifted.out == "local runs up to 9 tasks at once (MAX_RUNNING); before: up to 1 task at once.\n"
+    assert await bot.refuses("org", "limit", "0") == (
+        "from 1 to 100000 tasks may run at once; to let none start, pause"
+    )
+    assert (await bot.refuses("org", "limit", "many", status=2)).startswith(
+        "Invalid value for N|none: write a number, or none. See: python -m bot org limit --help"
+    )
+    assert (await bot.does("audit", "verify")).out.endswith("all whole\n")
+
+
 @pytest.mark.parametrize(
     ("typed", "words"),
     [
@@ -216,7 +235,7 @@ async def test_who_is_no_owner_switches_nothing(bot: CommandLine, migrated_url: 
     hand = SqlPlanted(migrated_url)
     await hand.save(person(org=OrgId("local"), id="p-2", name="Bob", roles=frozenset({Role.APPROVER})))
     await hand.close()
-    for typed in ("agents pause lead", "org pause", "agents set lead spend allow"):
+    for typed in ("agents pause lead", "org pause", "org limit 3", "agents set lead spend allow"):
         assert await bot.refuses(*typed.split(), "--as", "Bob") == "only an owner may switch this"
 
 

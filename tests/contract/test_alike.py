@@ -21,7 +21,7 @@ from core.parks import ParkKind, ParkState
 from core.people import Person
 from core.ports import Dead, Due, Ignored, Later, Maybe, Query, Retry, Sent
 from core.rights import Rights
-from core.switches import Choose, Pause, Practice, Resume
+from core.switches import Choose, Limit, Pause, Practice, Resume
 from core.tasks import MessageKind, TaskState
 from core.work import Move, Need, NewMessage, PostIntent, PostKind, Spend, TaskEvent, Work
 from tests.contract import factories as make
@@ -145,7 +145,8 @@ class Asked:
 
     def cap(self) -> "Act":
         org, max_running = self.one(*ORGS), self.one(None, 1, 2, 3)
-        return lambda on: on.update("organizations", {"max_running": max_running}, id=org)
+        by = make.person(org=org)
+        return lambda on: on.store.people.switch(by, org, None, Limit(max_running))
 
     def wait(self) -> "Act":
         """A task has waited long, if it waits."""

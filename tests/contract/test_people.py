@@ -9,10 +9,11 @@ from core.audit import AuditEntry, verify
 from core.canonical import load
 from core.errors import ConfigError, NotYourDecision, SwitchError
 from core.gate import Risk, Setting
-from core.ids import OrgId
+from core.ids import OrgId, WorkerId
 from core.people import Account, Organization, OrgState, Person, Role, Roster, Switch, SwitchMode
+from core.queue import MOST_RUNNING
 from core.rights import Rights
-from core.switches import Choose, Pause, Practice, Resume, SwitchTo
+from core.switches import Choose, Limit, Pause, Practice, Resume, SwitchTo
 from core.tasks import Json
 from tests.contract.factories import AUDIT_KEY
 from tests.contract.planted import Planted
@@ -161,7 +162,9 @@ async def test_a_switch_that_stands_so_already_writes_nothing(planted: Planted) 
 
 
 @pytest.mark.rule("I34")
-async def test_an_organization_is_paused_and_resumed_and_nothing_else(planted: Planted) -> None:
+async def test_an_organization_is_paused_and_resumed_and_has_no_settings(
+    planted: Planted,
+) -> None:
     org, other = await planted.organization("a"), await planted.organization("b")
     ada = await planted.person(org, Role.OWNER)
     people, ledger = planted.store.people, planted.store.ledger
@@ -170,13 +173,49 @@ async def test_an_organization_is_paused_and_resumed_and_nothing_else(planted: P
     assert (await people.of(other)).organization.state is OrgState.ACTIVE
     assert await people.switch(ada, org, None, Resume()) == 1
     assert (await people.of(org)).organization.state is OrgState.ACTIVE
-    active, paused = {"state": "active"}, {"state": "paused"}
+    active, paused = ({"state": state, "max_running": None} for state in ("active", "paused"))
     assert [said for _, _, said in facts(await ledger.unsealed(org, 9))] == [
         {"agent": None, "before": active, "after": paused},
         {"agent": None, "before": paused, "after": active},
     ]
-    with pytest.raises(SwitchError, match="practice and settings are an agent's"):
-        await people.switch(ada, org, None, Practice(on=True))
+    for to in (Practice(on=True), Choose("spend", Setting.ASK)):
+        with pytest.raises(SwitchError, match="practice and settings are an agent's"):
+            await people.switch(ada, org, None, to)
+
+
+@pytest.mark.rule("I34")
+async def test_a_limit_is_the_organizations_and_is_lifted_by_none(planted: Planted) -> None:
+    org, other = await planted.organization("a"), await planted.organization("b")
+    ada = await planted.person(org, Role.OWNER)
+    people, ledger = planted.store.people, planted.store.ledger
+    turns = [Limit(3), Limit(3), Limit(None), Limit(None)]
+    assert [await people.switch(ada, org, None, to, surface="slack") for to in turns] == [1, 0, 1, 0]
+    assert await people.switch(ada, org, None, Limit(MOST_RUNNING)) == 1
+    assert (await people.of(org)).organization.max_running == MOST_RUNNING
+    assert (await people.of(other)).organization.max_running is None
+    assert [said["after"] for _, _, said in facts(await ledger.unsealed(org, 9))] == [
+        {"state": "active", "max_running": limit} for limit in (3, None, MOST_RUNNING)
+    ]
+    for wrong in (0, -1, MOST_RUNNING + 1):
+        with pytest.raises(SwitchError, match="from 1 to"):
+            await people.switch(ada, org, None, Limit(wrong))
+    with pytest.raises(SwitchError, match="the organization's"):
+        await people.switch(ada, org, "lead", Limit(3))
+    assert await planted.count("audit") == 3
+
+
+@pytest.mark.rule("T2")
+async def test_what_an_owner_limits_is_what_the_queue_claims(planted: Planted) -> None:
+    org = await planted.organization("a")
+    ada = await planted.person(org, Role.OWNER)
+    for _ in range(4):
+        await planted.task(org)
+    await planted.store.people.switch(ada, org, None, Limit(2))
+    queue = planted.store.queue
+    assert len(await queue.claim(WorkerId("w"), 4, 60)) == 2
+    await planted.store.people.switch(ada, org, None, Limit(3))
+    await queue.recover(9)
+    assert len(await queue.claim(WorkerId("w"), 4, 60)) == 1
 
 
 @pytest.mark.rule("I14", "I18")

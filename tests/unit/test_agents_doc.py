@@ -46,7 +46,7 @@ def test_each_command_of_the_page_can_be_typed(typed: str) -> None:
 
 
 def test_the_page_shows_commands() -> None:
-    assert len(COMMANDS) >= 11
+    assert len(COMMANDS) >= 13
 
 
 def rights(cell: str) -> Rights:

@@ -47,7 +47,7 @@ class MemoryPeople:
     async def switch(
         self, by: Person, org: OrgId, agent: str | None, to: SwitchTo, *, surface: str | None = None
     ) -> int:
-        """Raises NotYourDecision, SwitchError where *to* is nothing a whole organization has."""
+        """Raises NotYourDecision, SwitchError where *to* is nothing that the agent, or all, can have."""
         check_owner(by, org, self._rows.people.get(org, by.id))
         with self._rows.transaction():
             if agent is None:
