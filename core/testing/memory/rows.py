@@ -134,7 +134,7 @@ class Rows:
     def __init__(self, *, clock: Clock, ids: Ids, audit_key: bytes) -> None:
         self.ids = ids
         self._clock, self._audit_key = clock, audit_key
-        self._journal = journal = Journal()
+        self.journal = journal = Journal()
         self.transaction = journal.transaction
         self.organizations: Table[OrganizationRow] = Table(
             "organization", journal, lambda row: (row.organization.id,)
