@@ -14,11 +14,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from adapters.front_matter import MAX_BYTES, Fields, Page, nearest, one_of, read_page, surprise
+from adapters.front_matter import MAX_BYTES, Fields, Page, one_of, read_page, surprise
 from core.agents import Agent, Limits
 from core.canonical import digest
 from core.errors import AgentFolderError
 from core.gate import Risk, Setting
+from core.nearest import nearest
 
 FILE = "AGENT.md"
 FOLDER_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}", re.ASCII)

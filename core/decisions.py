@@ -9,12 +9,13 @@ from dataclasses import dataclass
 
 from core.agents import Agent
 from core.errors import BadArguments, DecisionError, NothingToChange, ParkNotFound
-from core.host import BaseHost
-from core.ids import CallCode, CallId, ParkId, Token
+from core.host import BaseHost, risks_of
+from core.ids import CallCode, CallId, OrgId, ParkId, Token
 from core.moves.people import Click, Decided, Decision, Spare, decide
 from core.parks import DecisionKind, ParkKind, Slip
 from core.people import Person
 from core.ports import Ids, NotFound, ParkView, Store
+from core.rights import differences, effective, rights_of, with_rights
 from core.tasks import Json
 from core.tools import patch
 from core.work import Need
@@ -90,6 +91,23 @@ class Desk:
     def agent(self, key: str) -> Agent:
         """The agent as it is today; a bare one, which has no tools, if it is gone."""
         return self.host.agents.get(key) or Agent(key=key, name=key)
+
+    async def working(self, org: OrgId, key: str, by: str) -> Agent:
+        """The agent as it may work for *org* now: a folder that widens its rights waits for an owner.
+
+        What the folder takes away is recorded as *by*'s finding and gone from now on, also from folders to
+        come; first seen, a folder is taken as it is.
+        """
+        agent, people, risks = self.agent(key), self.store.people, risks_of(self.host)
+        if not agent.digest:
+            return agent
+        folder = rights_of(agent)
+        while True:
+            was = await people.rights(org, key)
+            now = folder if was is None else effective(was, folder, risks)
+            same = was is not None and not differences(was, now, risks)
+            if same or await people.keep_rights(org, key, was, now, digest=agent.digest, actor=by):
+                return with_rights(agent, now)
 
 
 def slip(ids: Ids) -> Slip:

@@ -94,7 +94,8 @@ class TaskRun:
         work = await self.store.tasks.load(self.run)
         if isinstance(work, Fenced):
             return
-        self.agent, self._since = self.desk.agent(work.task.agent), self.clock.now()
+        self.agent = await self.desk.working(work.task.org, work.task.agent, by=f"worker:{self.run.worker}")
+        self._since = self.clock.now()
         state: Answer | None = run_state(work, self.agent)
         while isinstance(state, RunState):
             if self.leaving():
@@ -245,7 +246,8 @@ class TaskRun:
             problem=problem or seen.problem,
             seen=seen.value,
         )
-        marked = await self._change(move, Need(call=call.id, effect_key=call.effect_key or key, roster=True))
+        need = Need(call=call.id, effect_key=call.effect_key or key, roster=True, starts=True)
+        marked = await self._change(move, need)
         if not isinstance(marked, Marked):
             return marked
         result, taints = await self._handler(marked.call, marked.state)

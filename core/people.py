@@ -28,6 +28,7 @@ class Organization:
     name: str
     time_zone: str = "UTC"
     state: OrgState = OrgState.ACTIVE
+    max_running: int | None = None  # of its tasks, at once; None: as the queue is set
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

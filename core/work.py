@@ -172,6 +172,7 @@ class Need:
     unread: bool = False  # the task's unread inbox rows
     roster: bool = False
     usage: bool = False  # the agent's tokens of the last 24 hours
+    starts: bool = False  # an effect may start: no switch is turned until the commit
 
 
 NOTHING = Need()

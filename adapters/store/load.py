@@ -21,6 +21,7 @@ from adapters.store.rows import (
     switch_of,
     task_of,
 )
+from adapters.store.still import still
 from adapters.store.tables import calls, inbox, messages, organizations, parks, people, switches, tasks, usage
 from core.calls import Call, CallState, Outcome
 from core.errors import StoreError
@@ -46,6 +47,8 @@ async def find_task(conn: AsyncConnection, ref: TaskRef, *, lock: bool) -> Task 
 
 async def load_work(db: Database, conn: AsyncConnection, task: Task, need: Need) -> tuple[Work, datetime]:
     """The Work of *task* with what *need* names, and the database's time."""
+    if need.starts:
+        await still(db, conn, task.org)
     around = await _surroundings(db, conn, task)
     found = await _calls(conn, task, need)
     work = Work(
@@ -76,7 +79,7 @@ async def _surroundings(db: Database, conn: AsyncConnection, task: Task) -> _Sur
     query = (
         select(
             db.clock().label("at"),
-            *organizations.c["id", "name", "time_zone", "state"],
+            *organizations.c["id", "name", "time_zone", "state", "max_running"],
             *switches.c["agent", "paused_at", "mode", "settings"],
         )
         .select_from(organizations)

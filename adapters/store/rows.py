@@ -17,6 +17,7 @@ from core.ids import EventKey, OrgId, PostId, TaskId
 from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState
 from core.people import Organization, OrgState, Person, Role, Switch, SwitchMode
 from core.ports import Post
+from core.rights import Rights
 from core.tasks import Message, MessageKind, Mode, Origin, Taint, Task, TaskState
 from core.work import Event, EventKind, PostKind
 
@@ -380,7 +381,11 @@ def post_of(row: Row) -> Post:
 def organization_of(row: Row) -> Organization:
     """The organization of a row of organizations."""
     return Organization(
-        id=OrgId(row["id"]), name=row["name"], time_zone=row["time_zone"], state=OrgState(row["state"])
+        id=OrgId(row["id"]),
+        name=row["name"],
+        time_zone=row["time_zone"],
+        state=OrgState(row["state"]),
+        max_running=row["max_running"],
     )
 
 
@@ -391,6 +396,7 @@ def organization_row(organization: Organization, created_at: datetime) -> Values
         "name": organization.name,
         "time_zone": organization.time_zone,
         "state": organization.state.value,
+        "max_running": organization.max_running,
         "created_at": created_at,
     }
 
@@ -439,6 +445,16 @@ def switch_row(
         "mode": switch.mode.value,
         "settings": dict(switch.settings),
     }
+
+
+def rights_of(row: Row) -> Rights:
+    """The rights of a row of rights."""
+    return Rights(tools=tuple(row["tools"] or ()), settings=tuple((row["settings"] or {}).items()))
+
+
+def rights_row(org: OrgId, agent: str, rights: Rights) -> Values:
+    """What *rights* themselves are in their row."""
+    return {"org": org, "agent": agent, "tools": list(rights.tools), "settings": dict(rights.settings)}
 
 
 Kind = TypeVar("Kind", bound=StrEnum)

@@ -131,6 +131,18 @@ switches = Table(
     _json("settings"),  # object: risk or tool to setting, in order
 )
 
+rights = Table(
+    "rights",  # of an agent's folder, that hold; a wider folder waits for an owner
+    metadata,
+    _key("org"),
+    _key("agent"),
+    _json("tools"),  # list of names
+    _json("settings"),  # object: risk or tool to setting, in order
+    _words("digest"),  # of the folder that brought them
+    _words_or_none("by_person"),  # NULL: first seen, or narrowed by the folder
+    _time("at"),
+)
+
 join_codes = Table(
     "join_codes",
     metadata,

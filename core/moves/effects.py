@@ -141,10 +141,10 @@ def mark(
 ) -> Move[Marked | Answer]:
     """That it may have gone out is on disk, or the call has another end and is not run (C14-C16).
 
-    Needs: the call, effect_key and roster. *tool* is the tool as it is today, None if it is gone; *problem*
-    what its check says against it, *seen* what its precondition answers. Looked at under the lock, in
-    this order: stop and pause, the approval and its hash, the check, what the approver saw, the gate
-    with today's taint and settings, the key.
+    Needs: the call, effect_key, roster and starts. *tool* is the tool as it is today, None if it is
+    gone; *problem* what its check says against it, *seen* what its precondition answers. Looked at under
+    the lock, in this order: stop and pause, the approval and its hash, the check, what the approver saw,
+    the gate with today's taint and settings, the key.
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, Marked | Answer]:

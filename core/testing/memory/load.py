@@ -1,4 +1,8 @@
-"""Loads a Work: exactly the rows that its docstring promises, no more."""
+"""Loads a Work: exactly the rows that its docstring promises, no more.
+
+Need.starts asks for nothing here: a change awaits nothing, so no switch is turned between its look and its
+writing.
+"""
 
 from datetime import datetime, timedelta
 

@@ -49,16 +49,17 @@ class MemoryParks:
 
     def _by_code(self, who: Person, code: CallCode) -> Park | None:
         """The park a person means by *code*: an open approval, another open one, or the newest."""
-        task = self._rows.tasks.one("number", who.org, code.task_number)
-        call = None if task is None else self._rows.calls.one("number", task.org, task.id, code.call_number)
-        if task is None or call is None:
+        if (row := self._rows.tasks.one("number", who.org, code.task_number)) is None:
+            return None
+        task = row.task
+        if (call := self._rows.calls.one("number", task.org, task.id, code.call_number)) is None:
             return None
         own = [park for park in self._rows.parks.under("task", task.org, task.id) if park.call_id == call.id]
         meant = [park for park in own if code.version in (None, park.version)]
         return max(meant, key=_rank, default=None)
 
     def _view(self, park: Park) -> ParkView:
-        task = self._rows.tasks.get(park.org, park.task_id)
+        task = self._rows.task(TaskRef(org=park.org, task_id=park.task_id))
         assert task is not None
         call = None if park.call_id is None else self._rows.calls.get(park.org, park.call_id)
         return ParkView(park=park, task=task, call=call)

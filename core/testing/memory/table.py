@@ -148,10 +148,11 @@ def as_stored(row: Row, before: Row | None = None) -> Row:
     changed: dict[str, Any] = {}
     for name, kind in _columns(type(row)):
         value = getattr(row, name)
-        if before is not None and value is getattr(before, name):
+        old = None if before is None else getattr(before, name)
+        if before is not None and value is old:
             continue
         try:
-            stored = kind(value)
+            stored = as_stored(value, old) if kind is as_stored else kind(value)
         except (NotJson, ValueError) as error:
             raise StoreError(f"{type(row).__name__}.{name} can't be stored") from error
         if stored is not value:
