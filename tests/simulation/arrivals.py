@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from core.calls import Call, CallState, Outcome
 from core.gate import Verdict
+from core.ids import TaskRef
 from core.parks import Choice, Park, ParkState, shown_hash
 from core.tasks import Mode, Task
 from core.tools import ToolContext
@@ -22,7 +23,7 @@ _NOT_SENT = (CallState.PROPOSED, CallState.PARKED, CallState.APPROVED)
 def check(watch: Watch, process: Process, arrival: Arrival, context: ToolContext) -> None:
     """Raises Violation."""
     call = arrival.call
-    task = watch.rows.tasks.get(call.org, call.task_id)
+    task = watch.rows.task(TaskRef(org=call.org, task_id=call.task_id))
     assert task is not None
     watch.seen[f"arrived {call.risk}"] += 1
     demand(context.org == call.org, "I36: a handler was given another organization")

@@ -7,15 +7,16 @@ from dataclasses import dataclass, field, replace
 from core.canonical import digest
 from core.decisions import Answering
 from core.errors import GatepostError
+from core.gate import Setting
 from core.ids import EventKey, OrgId, PersonId, Run, TaskId, TaskRef
 from core.moves.ends import stop
 from core.moves.people import Decision
 from core.parks import Choice, DecisionKind, ParkKind
-from core.people import OrgState, Person, Role, Switch, SwitchMode
+from core.people import Person, Role
 from core.ports import NotFound, ParkView
+from core.switches import Choose, Pause, Practice, Resume, SwitchTo
 from core.tasks import Json, Mode, Origin, Prio, TaskState
 from core.testing import MemoryStore
-from core.testing.memory.rows import SwitchRow
 from core.work import Cause, Event, EventKind, NewTask
 from tests.simulation.faults import Fault, Faults
 from tests.simulation.outside import Provider
@@ -222,13 +223,13 @@ class People:
                 return
 
     async def _write_to_some(self) -> None:
-        tasks = [t for t in self.store.rows.tasks if t.org == self.org]
+        tasks = self.store.rows.tasks_of(self.org)
         if tasks:
             await self.write(self.rng.choice(tasks).number)
 
     async def _interfere(self) -> None:
         faults, rng = self.faults, self.rng
-        tasks = [t for t in self.store.rows.tasks if t.org == self.org and not t.ended]
+        tasks = [t for t in self.store.rows.tasks_of(self.org) if not t.ended]
         if tasks and faults.strikes(Fault.STOPPED, 0.3):
             task = rng.choice(tasks)
             try:
@@ -236,9 +237,9 @@ class People:
             except (Died, GatepostError):
                 return
         if faults.strikes(Fault.SWITCHED, 0.4):
-            self._switch()
+            await self._switch()
         if faults.strikes(Fault.ORG_PAUSED, 0.2):
-            self._pause_org(paused=rng.random() < 0.5)
+            await self._pause_org(paused=rng.random() < 0.5)
         if faults.strikes(Fault.LEFT, 0.2):
             self._leave(left=rng.random() < 0.6)
 
@@ -247,34 +248,25 @@ class People:
         if self.faults.strikes(Fault.STOPPED, 0.04):
             await self.store.tasks.change(ref, stop(self.ada.id, surface=SURFACE))
         if self.faults.strikes(Fault.ORG_PAUSED, 0.04):
-            self._pause_org(paused=True)
+            await self._pause_org(paused=True)
         if self.faults.strikes(Fault.SWITCHED, 0.04):
-            self._switch()
+            await self._switch()
 
-    def _switch(self, *, plain: bool = False) -> None:
-        rng, rows = self.rng, self.store.rows
-        for agent in ("lead", "scout") if plain else (rng.choice(("lead", "scout")),):
-            switch = Switch(agent=agent)
-            if not plain:
-                said = ((rng.choice(("contact", "pay", "change")), rng.choice(("allow", "ask", "observe"))),)
-                switch = replace(
-                    switch,
-                    paused=rng.random() < 0.3,
-                    mode=rng.choice((SwitchMode.NORMAL, SwitchMode.NORMAL, SwitchMode.OBSERVE)),
-                    settings=said if rng.random() < 0.5 else (),
-                )
-            row = SwitchRow(org=self.org, switch=switch)
-            with rows.transaction():
-                there = rows.switches.get(self.org, agent) is not None
-                (rows.switches.update if there else rows.switches.insert)(row)
+    async def _switch(self, *, plain: bool = False) -> None:
+        turns: list[tuple[str, SwitchTo]] = []
+        for agent in ("lead", "scout") if plain else (self.rng.choice(("lead", "scout")),):
+            if plain or self.rng.random() < 0.4:
+                turns += [(agent, Resume()), (agent, Practice(on=False))]
+                continue
+            key = self.rng.choice(("contact", "pay", "change"))
+            chosen = Choose(key, self.rng.choice((*Setting, None)))
+            turns.append((agent, self.rng.choice((Pause(), Practice(on=True), chosen, chosen))))
+        for agent, to in turns:
+            await self.store.people.switch(self.ada, self.org, agent, to, surface=SURFACE)
 
-    def _pause_org(self, *, paused: bool) -> None:
-        rows = self.store.rows
-        row = rows.organizations.get(self.org)
-        assert row is not None
-        state = OrgState.PAUSED if paused else OrgState.ACTIVE
-        with rows.transaction():
-            rows.organizations.update(replace(row, organization=replace(row.organization, state=state)))
+    async def _pause_org(self, *, paused: bool) -> None:
+        to = Pause() if paused else Resume()
+        await self.store.people.switch(self.ada, self.org, None, to, surface=SURFACE)
 
     def _leave(self, *, left: bool) -> None:
         with self.store.rows.transaction():
@@ -282,10 +274,10 @@ class People:
 
     # ── the healed half ──────────────────────────────────────────────────────────────────────
 
-    def heal(self) -> None:
+    async def heal(self) -> None:
         """Nothing is paused or in practice any more, and everybody is there."""
-        self._switch(plain=True)
-        self._pause_org(paused=False)
+        await self._switch(plain=True)
+        await self._pause_org(paused=False)
         self._leave(left=False)
 
     async def answer_all(self) -> int:
@@ -334,7 +326,7 @@ class People:
 
     def waits_for_nobody(self) -> bool:
         """Every task has ended, or waits for words that nobody owes it."""
-        tasks = [t for t in self.store.rows.tasks if t.org == self.org]
+        tasks = self.store.rows.tasks_of(self.org)
         return all(t.ended or (t.state is TaskState.WAITING and self._for_words(t.id)) for t in tasks)
 
     def _for_words(self, task_id: TaskId) -> bool:

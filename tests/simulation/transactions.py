@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 from core.audit import AuditEntry
 from core.calls import Call, CallState, Outcome
 from core.gate import Risk, Verdict
+from core.ids import TaskRef
 from core.parks import Park, ParkKind, ParkState
 from core.people import OrgState, SwitchMode
 from core.tasks import Message, MessageKind, Mode, Origin, Taint, Task, TaskState
-from core.testing.memory.rows import InboxRow, UsageRow
+from core.testing.memory.rows import TaskRow, UsageRow
 from core.testing.memory.table import Wrote
 from tests.simulation.rules import demand
 
@@ -72,7 +73,7 @@ def _spends(watch: Watch, w: Wrote) -> None:
     """I23: an agent's tokens of the last day stay within its budget and one reservation."""
     budget = watch.limits.daily_tokens
     row: UsageRow = w.after
-    tasks = [t for t in watch.rows.tasks if (t.org, t.agent) == (row.org, row.agent)]
+    tasks = [t for t in watch.rows.tasks_of(row.org) if t.agent == row.agent]
     if budget is None or any(t.extra_tokens for t in tasks):
         return
     since = watch.now() - timedelta(hours=24)
@@ -89,7 +90,7 @@ def _one_organization(changed: Sequence[Wrote], entries: Sequence[AuditEntry]) -
 
 
 def _org(row: Any) -> str:
-    return str(row.event.org if isinstance(row, InboxRow) else row.org)
+    return str(row.task.org if isinstance(row, TaskRow) else row.org)
 
 
 def _fenced(watch: Watch, changed: Sequence[Wrote], entry: AuditEntry) -> None:
@@ -102,7 +103,7 @@ def _fenced(watch: Watch, changed: Sequence[Wrote], entry: AuditEntry) -> None:
     )
     if entry.rule == "late":
         return
-    before = next((w.before for w in changed if w.table == "task" and w.before is not None), None)
+    before = next((w.before.task for w in changed if w.table == "task" and w.before is not None), None)
     task = before or watch.rows.task(run.ref)
     owned = task is not None and task.state is TaskState.RUNNING and task.epoch == run.epoch
     demand(owned, f"I17: a run of epoch {run.epoch} wrote {entry.move}, its task is {task and task.state}")
@@ -112,12 +113,11 @@ def _tasks(watch: Watch, changed: Sequence[Wrote]) -> list[Task]:
     found = {}
     for w in changed:
         if w.table == "task":
-            found[w.after.org, w.after.id] = w.after
+            found[w.after.task.ref] = w.after.task
         elif w.table in ("call", "park"):
-            key = (w.after.org, w.after.task_id)
-            task = watch.rows.tasks.get(*key)
-            if task is not None:
-                found[key] = task
+            ref = TaskRef(org=w.after.org, task_id=w.after.task_id)
+            if (task := watch.rows.task(ref)) is not None:
+                found[ref] = task
     return list(found.values())
 
 
@@ -125,8 +125,8 @@ def _tasks(watch: Watch, changed: Sequence[Wrote]) -> list[Task]:
 
 
 def _task(watch: Watch, w: Wrote, entry: AuditEntry | None) -> None:
-    before: Task | None = w.before
-    task: Task = w.after
+    before: Task | None = None if w.before is None else w.before.task
+    task: Task = w.after.task
     watch.seen[f"task {task.state}"] += 1
     if before is None:
         demand(task.state in (TaskState.QUEUED, TaskState.HELD), f"T1: a task opened {task.state}")
@@ -175,7 +175,7 @@ def _waits(watch: Watch, task: Task) -> None:
 def _call(watch: Watch, w: Wrote, entry: AuditEntry | None) -> None:
     before: Call | None = w.before
     call: Call = w.after
-    task = watch.rows.tasks.get(call.org, call.task_id)
+    task = watch.rows.task(TaskRef(org=call.org, task_id=call.task_id))
     assert entry is not None and task is not None
     if before is None:
         _proposed(watch, call)

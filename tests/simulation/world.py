@@ -17,6 +17,7 @@ from core.host import BaseHost
 from core.ids import OrgId, Run, TaskRef
 from core.people import Organization
 from core.poster import Surface
+from core.tasks import Task
 from core.testing import CountingIds, MemoryStore
 from core.testing.memory.rows import OrganizationRow
 from core.testing.memory.store import AUDIT_KEY
@@ -183,7 +184,7 @@ class World:
         self.tell("── healed ──")
         self.faults.healed = True
         for people in self.people:
-            people.heal()
+            await people.heal()
         for process in self.processes:
             process.clock.skew_seconds = 0.0
         self.watch.look(lambda: None)
@@ -259,7 +260,7 @@ class World:
 
     def _not_ended(self) -> None:
         rows = self.store.rows
-        open_tasks = [f"{t.org} {t.code} {t.state}" for t in rows.tasks if not t.ended]
+        open_tasks = [f"{t.org} {t.code} {t.state}" for t in self._tasks() if not t.ended]
         posts = [f"{p.dedup_key} {p.state}" for p in rows.posts if p.owed]
         new = len(rows.inbox.under("state", "new"))
         demand(False, f"I20: after {PATIENCE_SECONDS:g} s: {open_tasks}, posts {posts}, {new} new events")
@@ -280,10 +281,13 @@ class World:
         for (org, agent), served in self.watch.tokens.items():
             kept = sum(u.used + u.reserved for u in rows.usage if (u.org, u.agent) == (org, agent))
             demand(kept >= served, f"I24: {served} tokens were served, {kept} are accounted for")
-        for task in rows.tasks:
+        for task in self._tasks():
             repeats.check(rows, task)
         for people in self.people:
             self._trail(people.org)
+
+    def _tasks(self) -> list[Task]:
+        return [task for people in self.people for task in self.store.rows.tasks_of(people.org)]
 
     def _trail(self, org: OrgId) -> None:
         entries = sorted(self.store.rows.audit.under("sealed", org, True), key=lambda e: e.seq or 0)

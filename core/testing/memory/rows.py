@@ -212,6 +212,10 @@ class Rows:
         """*entry* is in the trail under its HMAC."""
         self.audit.insert(replace(entry, mac=mac(self._audit_key, entry)))
 
+    def tasks_of(self, org: OrgId) -> list[Task]:
+        """The organization's tasks, oldest first."""
+        return [row.task for row in self.tasks if row.task.org == org]
+
     def task(self, ref: TaskRef) -> Task | None:
         row = self.tasks.get(ref.org, ref.task_id)
         return None if row is None else row.task
