@@ -65,6 +65,7 @@ class Row:
     expires_at: datetime | None
     short_hash: str
     seen: str | None = None  # what is so now, by the tool's precondition; a decision holds while it stays so
+    earlier: tuple[str, ...] = ()  # the same as other tasks sent it: who, when, where and what, newest first
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -143,6 +144,7 @@ def _row(
         why=_why(park, call),
         fields=_fields(call, editable.get(call.tool)) if call else (),
         seen=shown_value(park.shown["seen"]) if "seen" in park.shown else None,
+        earlier=tuple(_earlier(one) for one in park.shown.get("earlier", ())),
         choices=choices if park.open else (),
         status=None if park.open else _status(park, call, roster),
         expires_at=park.expires_at,
@@ -173,7 +175,15 @@ def _why(park: Park, call: Call | None) -> str:
         return "It goes on when you say how far."
     if problem := park.shown.get("problem"):
         return f"It asks again: {visible(str(problem))}"
+    if park.shown.get("earlier"):
+        return "It asks since another task sent the same, or may have."
     return words(Ruling(verdict=call.verdict, rule=call.rule))
+
+
+def _earlier(one: Json) -> str:
+    """t-3.1, sam, 29 Nov 10:04 UTC: send_note {"to":"x"} · succeeded"""
+    at = f", {datetime.fromisoformat(one['at']):%d %b %H:%M} UTC" if one["at"] else ""
+    return visible(f"{one['code']}, {one['agent']}{at}: {one['tool']} {dump(one['args'])} · {one['state']}")
 
 
 def _fields(call: Call, editable: Collection[str] | None) -> tuple[Field, ...]:

@@ -234,18 +234,20 @@ class TaskRun:
             found = await check(tool, call.args, context, self.clock)
             problem = f"{found.account} is not connected" if isinstance(found, NeedsConnect) else found
             seen = await look(tool, call.args, context, self.clock)
-        key = call.id if tool is None else self.host.sent_key(state.task, tool, call.args) or call.id
+        key = None if tool is None else self.host.sent_key(state.task, tool, call.args)
         move = mark(
             self.run,
             self.agent,
             call.id,
             tool=None if tool is None else ToolFacts(digest=tool.digest, risk=tool.risk),
-            effect_key=key,
+            sent_key=key,
             slip=slip(self.ids),
             problem=problem or seen.problem,
             seen=seen.value,
         )
-        marked = await self._change(move, Need(call=call.id, effect_key=call.effect_key or key, roster=True))
+        own = call.effect_key or key or call.id
+        need = Need(call=call.id, effect_key=own, sent_key=call.sent_key or key, roster=True)
+        marked = await self._change(move, need)
         if not isinstance(marked, Marked):
             return marked
         result, taints = await self._handler(marked.call, marked.state)

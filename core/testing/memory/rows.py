@@ -144,7 +144,7 @@ class Rows:
             "call",
             journal,
             lambda row: (row.org, row.id),
-            filed=lambda row: [("task", row.org, row.task_id)],
+            filed=lambda row: [("task", row.org, row.task_id), ("sent", row.org, row.sent_key)],
             unique=_unique_of_call,
         )
         self.parks: Table[Park] = Table(
