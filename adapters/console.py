@@ -119,6 +119,8 @@ def _body(card: Card, row: Row, answers: Answers) -> Sequence[RenderableType]:
         parts.append(Text(f"{came} meanwhile; the agent reads on after this.", style="cyan"))
     if row.seen is not None:
         parts += [text(f"As it is now: {row.seen}"), Text()]
+    if row.url is not None:
+        parts += [Text(f"Connect it at {row.url}", overflow="fold"), Text()]
     if row.earlier:
         parts += [Text("Sent before:", style="bold"), *(text(line) for line in row.earlier), Text()]
     parts += [Text(_when(row), style="dim"), Text(), choices_line(row, answers)]
@@ -174,6 +176,7 @@ COMMANDS: dict[str, str] = {
     "edit": "edit {code} {field}=…",
     "decline": 'decline {code} "why"',
     "answer": 'answer {code} "…"',
+    "connected": "connected {code}",
     Choice.WENT_OUT: "settle {code} went-out",
     Choice.DID_NOT: "settle {code} did-not",
     Choice.SEND_AGAIN: "settle {code} send-again",

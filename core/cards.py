@@ -65,6 +65,7 @@ class Row:
     expires_at: datetime | None
     short_hash: str
     seen: str | None = None  # what is so now, by the tool's precondition; a decision holds while it stays so
+    url: str | None = None  # where an account is connected
     earlier: tuple[str, ...] = ()  # the same as other tasks sent it: who, when, where and what, newest first
 
 
@@ -144,6 +145,7 @@ def _row(
         why=_why(park, call),
         fields=_fields(call, editable.get(call.tool)) if call else (),
         seen=shown_value(park.shown["seen"]) if "seen" in park.shown else None,
+        url=visible(str(park.shown["url"])) if park.shown.get("url") else None,
         earlier=tuple(_earlier(one) for one in park.shown.get("earlier", ())),
         choices=choices if park.open else (),
         status=None if park.open else _status(park, call, roster),
@@ -171,6 +173,8 @@ def _why(park: Park, call: Call | None) -> str:
     if park.kind is ParkKind.UNKNOWN:
         after = f" Its worker said afterwards: {visible(call.late_note)}." if call and call.late_note else ""
         return f"It was started, and its end was never seen. It is not repeated unless you say so.{after}"
+    if park.kind is ParkKind.CONNECT:
+        return "It goes on once the account is connected, or you say that it won't be."
     if call is None or park.kind is ParkKind.LIMIT:
         return "It goes on when you say how far."
     if problem := park.shown.get("problem"):

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import assert_never
 
 from core.agents import Agent
-from core.calls import Call, Outcome
+from core.calls import Call, CallState, Outcome
 from core.decisions import Desk, slip
 from core.errors import ModelBusy, ModelError, NeedsConnect
 from core.host import BaseHost
@@ -64,6 +64,15 @@ OnStep = Callable[[Step, RunState], Awaitable[None]]
 
 async def nobody_looks_on(step: Step, state: RunState) -> None:
     """The default for on_step."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Ran:
+    """What came of a handler. *taints*: words from outside; *needs*: it failed for want of this account."""
+
+    result: Result
+    taints: bool = False
+    needs: NeedsConnect | None = None
 
 
 def _never() -> bool:
@@ -216,14 +225,24 @@ class TaskRun:
         """Together, at most ten at once; each has its result, whatever its handler does."""
         gate = asyncio.Semaphore(READS_AT_ONCE)
 
-        async def one(call: Call) -> tuple[Call, Result, bool]:
+        async def one(call: Call) -> tuple[Call, _Ran]:
             async with gate:
-                result, taints = await self._handler(call, state)
-                return call, result, taints
+                return call, await self._handler(call, state)
 
         done = await asyncio.gather(*(one(c) for c in calls))
-        taints = any(t for _, _, t in done)
-        return await self._settled(calls, {c.id: result for c, result, _ in done}, taints=taints)
+        answer: Answer = state
+        if ended := [(c, ran) for c, ran in done if ran.needs is None]:
+            results = {c.id: ran.result for c, ran in ended}
+            taints = any(ran.taints for _, ran in ended)
+            answer = await self._settled([c for c, _ in ended], results, taints=taints)
+        wanting = [self._connecting(c, ran.needs) for c, ran in done if ran.needs is not None]
+        if wanting and not isinstance(answer, Fenced):
+            answer = await self._change(ask(self.run, self.agent, wanting))
+        return answer
+
+    def _connecting(self, call: Call, needs: NeedsConnect) -> Asking:
+        """*call* waits until somebody has connected its account, or will not (C12)."""
+        return Asking(call_id=call.id, slip=slip(self.ids), account=needs.account, shown={"url": needs.url})
 
     async def _run_effect(self, call: Call, state: RunState) -> Answer:
         """Check, mark, handler, outcome. The handler starts only once the marker is committed (I2)."""
@@ -232,8 +251,11 @@ class TaskRun:
         if tool is not None:
             context = self._context(call, state)
             found = await check(tool, call.args, context, self.clock)
-            problem = f"{found.account} is not connected" if isinstance(found, NeedsConnect) else found
             seen = await look(tool, call.args, context, self.clock)
+            needs = found if isinstance(found, NeedsConnect) else seen.needs
+            if needs is not None and call.state is CallState.PROPOSED:
+                return await self._change(ask(self.run, self.agent, [self._connecting(call, needs)]))
+            problem = str(found) if isinstance(found, NeedsConnect) else found
         key = None if tool is None else self.host.sent_key(state.task, tool, call.args)
         move = mark(
             self.run,
@@ -250,10 +272,12 @@ class TaskRun:
         marked = await self._change(move, need)
         if not isinstance(marked, Marked):
             return marked
-        result, taints = await self._handler(marked.call, marked.state)
-        return await self._outcome(marked.call, result, taints=taints)
+        ran = await self._handler(marked.call, marked.state)
+        return await self._outcome(marked.call, ran.result, taints=ran.taints, needs=ran.needs)
 
-    async def _outcome(self, call: Call, result: Result, *, taints: bool = False) -> Answer:
+    async def _outcome(
+        self, call: Call, result: Result, *, taints: bool = False, needs: NeedsConnect | None = None
+    ) -> Answer:
         move = outcome(
             self.run,
             self.agent,
@@ -261,6 +285,7 @@ class TaskRun:
             result,
             slip=slip(self.ids),
             taints=taints,
+            needs=None if needs is None else {"account": needs.account, "url": needs.url},
             reserve=self._tokens,
         )
         answer = self._keep(await self._change(move, Need(call=call.id, usage=True)))
@@ -278,13 +303,14 @@ class TaskRun:
             return state
         return await self._change(found_out(self.run, self.agent, call.id, went=went), Need(call=call.id))
 
-    async def _handler(self, call: Call, state: RunState) -> tuple[Result, bool]:
-        """The call's result, and whether it brought words from outside. Never raises but a cancellation."""
+    async def _handler(self, call: Call, state: RunState) -> _Ran:
+        """The call's result, and what else comes of it. Never raises but a cancellation."""
         tool = self._tool(call, state)
         if tool is None:
-            return error(Outcome.FAILED, f"The tool {call.tool} is gone."), False
+            return _Ran(result=error(Outcome.FAILED, f"The tool {call.tool} is gone."))
         done = await run_tool(tool, call.args, self._context(call, state), self.clock)
-        return Result(outcome=done.outcome, result=done.result), tool.taints
+        result = Result(outcome=done.outcome, result=done.result)
+        return _Ran(result=result, taints=tool.taints, needs=done.needs)
 
     async def _ask(self, calls: Sequence[Call], state: RunState) -> Answer:
         asks = [await self._asking(call, state) for call in calls]
@@ -297,9 +323,10 @@ class TaskRun:
             return Asking(call_id=call.id, slip=slip(self.ids), problem=f"The tool {call.tool} is gone.")
         found = await check(tool, call.args, self._context(call, state), self.clock)
         if isinstance(found, NeedsConnect):
-            shown = {"url": found.url}
-            return Asking(call_id=call.id, slip=slip(self.ids), account=found.account, shown=shown)
+            return self._connecting(call, found)
         seen = await look(tool, call.args, self._context(call, state), self.clock)
+        if seen.needs is not None:
+            return self._connecting(call, seen.needs)
         shown = {} if seen.value is None else {"seen": seen.value}
         return Asking(call_id=call.id, slip=slip(self.ids), problem=found or seen.problem, shown=shown)
 

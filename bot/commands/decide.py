@@ -41,6 +41,11 @@ async def answer(code: str, said_: str, as_: str | None) -> None:
     await _decide(code, Decision(kind=DecisionKind.ANSWER, reason=words(said_)), as_)
 
 
+async def connected(code: str, as_: str | None) -> None:
+    """The account that the call waits for is connected: the agent may make the call again."""
+    await _decide(code, Decision(kind=DecisionKind.CONNECTED), as_)
+
+
 async def settle(code: str, choice: Choice, as_: str | None) -> None:
     """An unknown call or a limit is answered with one of its choices."""
     async with session(as_) as here:
@@ -153,6 +158,7 @@ _FOLLOWS: Mapping[Choice | DecisionKind | None, str] = {
     DecisionKind.APPROVE: "A worker runs it.",
     DecisionKind.EDIT: "A worker runs it.",
     DecisionKind.DECLINE: "It is not run; the agent is told.",
+    DecisionKind.CONNECTED: "The agent may make the call again.",
     Choice.WENT_OUT: "It counts as done.",
     Choice.DID_NOT: "It counts as not done.",
     Choice.SEND_AGAIN: "A worker runs it once more.",

@@ -342,11 +342,13 @@ def outcome(
     *,
     slip: Slip,
     taints: bool = False,
+    needs: Json = None,
     reserve: int | None = None,
 ) -> Move[tuple[RunState, Spend | None] | Fenced]:
     """What became of an executing call is recorded; an unknown opens a card that holds nothing up (C17-C19).
 
-    Needs: the call. A run that has lost its task only leaves a note, on a call it marked (I17).
+    Needs: the call. A run that has lost its task only leaves a note, on a call it marked (I17). *needs*: the
+    account it failed for want of, as a connect card shows it; the card opens with it, and holds the task.
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, tuple[RunState, Spend | None] | Fenced]:
@@ -361,11 +363,14 @@ def outcome(
         unknown = done.outcome is Outcome.UNKNOWN
         went = not done.pure and done.outcome is Outcome.SUCCEEDED
         task = _struck(work.task, [done.outcome], taints=taints)
+        parks = (_unknown_park(done, slip, at),) if unknown else ()
+        if needs is not None and done.outcome is Outcome.FAILED:
+            parks = (approval_park(done, slip, at, shown=needs, kind=ParkKind.CONNECT),)
         change = Change(
             task=replace(task, repeats=0) if went else task,
             calls=(done,),
-            parks=(_unknown_park(done, slip, at),) if unknown else (),
-            posts=cards(work, [call]) if unknown or work.parks_of(call.id) else (),
+            parks=parks,
+            posts=cards(work, [call]) if parks or work.parks_of(call.id) else (),
             messages=_owner_call_note(done),
             entry=entry(worker(run), "outcome", rule=str(done.outcome), call_id=call.id, facts=_facts(done)),
             events=(_event(done),),

@@ -8,6 +8,7 @@ from typing import Final
 from core.agents import Agent
 from core.calls import Call, CallState, Outcome, ParksAs
 from core.errors import IllegalMove
+from core.gate import Verdict
 from core.ids import CallId, Run
 from core.moves.common import (
     Answer,
@@ -56,7 +57,7 @@ class Asking:
     """One call to park, with what was found outside the transaction.
 
     *problem*: what the tool's check said against it; then it is not asked but refused. *account*:
-    the account that is missing; then the park asks to connect it.
+    the account that is missing; then the park asks to connect it, also of a call that no click is needed for.
     """
 
     call_id: CallId
@@ -107,8 +108,8 @@ def ask(run: Run, agent: Agent, asks: Sequence[Asking]) -> Move[Answer]:
         if work.task.stop_by is not None:
             return stands(work, agent, at, "stopped")
         pairs = [(find_call(work, a.call_id), a) for a in asks]
-        if any(not c.asks_person for c, _ in pairs):
-            raise IllegalMove("only a proposed call that asks can be parked")
+        if any(not _may_park(c, a) for c, a in pairs):
+            raise IllegalMove("only a proposed call that asks, or that wants an account, can be parked")
         refused = [
             settled(c, error(Outcome.REFUSED, a.problem), at) for c, a in pairs if a.problem is not None
         ]
@@ -133,6 +134,11 @@ def ask(run: Run, agent: Agent, asks: Sequence[Asking]) -> Move[Answer]:
         return moved(work, change, agent, at)
 
     return move
+
+
+def _may_park(call: Call, a: Asking) -> bool:
+    wants = a.account is not None and call.state is CallState.PROPOSED and call.verdict is Verdict.RUN
+    return call.asks_person or wants
 
 
 def _park(call: Call, a: Asking, at: datetime) -> Park:
