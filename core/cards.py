@@ -8,7 +8,7 @@ would run. The raw value is what is hashed and run.
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from types import MappingProxyType
 
 from core.agents import Agent
@@ -84,6 +84,26 @@ class Card:
         return any(row.status is None for row in self.rows)
 
 
+def reminder(task: Task, agent: Agent | None, park: Park, call: Call | None) -> str:
+    """t-1.2 still waits: Sam wants to refund. It expires on 6 Dec, 13:04 UTC."""
+    name = visible(agent.name if agent else task.agent)
+    expires = f" It expires on {_day(park.expires_at)}." if park.expires_at else ""
+    return f"{_code(task, park, call)} still waits: {_title(name, park, call)}.{expires}"
+
+
+def _day(at: datetime) -> str:
+    at = at.astimezone(UTC)
+    return f"{at.day} {at:%b, %H:%M} UTC"
+
+
+def _code(task: Task, park: Park, call: Call | None) -> str:
+    """t-12.3, or t-12.3v2 from the second version on; t-12 of what is about the task itself."""
+    if call is None:
+        return task.code
+    version = park.version if park.version > 1 else None
+    return str(CallCode(task_number=task.number, call_number=call.number, version=version))
+
+
 _CHOICES: dict[ParkKind, tuple[str, ...]] = {
     ParkKind.APPROVAL: ("approve", "edit", "decline"),
     ParkKind.CONNECT: ("connected", "decline"),
@@ -133,11 +153,9 @@ def _row(
     roster: Roster,
     editable: Mapping[str, Collection[str]],
 ) -> Row:
-    version = park.version if park.version > 1 else None
-    code = CallCode(task_number=task.number, call_number=call.number, version=version) if call else None
     choices = tuple(str(c) for c in park.choices) or _CHOICES.get(park.kind, ())
     return Row(
-        code=str(code) if code else task.code,
+        code=_code(task, park, call),
         token=park.token,
         kind=park.kind,
         title=_title(name, park, call),
@@ -186,7 +204,7 @@ def _why(park: Park, call: Call | None) -> str:
 
 def _earlier(one: Json) -> str:
     """t-3.1, sam, 29 Nov 10:04 UTC: send_note {"to":"x"} · succeeded"""
-    at = f", {datetime.fromisoformat(one['at']):%d %b %H:%M} UTC" if one["at"] else ""
+    at = f", {_day(datetime.fromisoformat(one['at']))}" if one["at"] else ""
     return visible(f"{one['code']}, {one['agent']}{at}: {one['tool']} {dump(one['args'])} · {one['state']}")
 
 

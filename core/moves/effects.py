@@ -34,7 +34,7 @@ from core.moves.common import (
     withdrawn,
     worker,
 )
-from core.moves.waits import approval_park
+from core.moves.waits import PATIENCE, approval_park
 from core.parks import UNKNOWN_CHOICES, Choice, DecisionKind, Park, ParkKind, ParkState, Slip
 from core.plan import RunState, run_state
 from core.tasks import Json, MessageKind, Taint, Task
@@ -397,6 +397,7 @@ def _unknown_park(call: Call, slip: Slip, at: datetime) -> Park:
         shown_hash=call.args_hash,
         choices=UNKNOWN_CHOICES,
         created_at=at,
+        remind_at=at + PATIENCE.remind_in,
     )
 
 

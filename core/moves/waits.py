@@ -32,7 +32,7 @@ from core.moves.common import (
 from core.parks import Choice, Park, ParkKind, ParkState, Slip, shown_hash
 from core.plan import QUIET, Hold, HoldKind, LimitKind, Rest, RunState, Signals, next_step, run_state
 from core.tasks import Json, TaskState
-from core.work import Change, Lost, Move, Spend, TaskEvent, Work
+from core.work import Change, Lost, Move, PostIntent, PostKind, Spend, TaskEvent, Work
 
 _KIND_OF: Final = {
     ParksAs.QUESTION: ParkKind.QUESTION,
@@ -213,6 +213,7 @@ def _hold_park(
         ),
         choices=_limit_choices(state) if limit else (),
         created_at=at,
+        remind_at=at + patience.remind_in if limit else None,
         expires_at=at + patience.expires_in,
     )
 
@@ -258,3 +259,35 @@ def expire(agent: Agent) -> Move[tuple[Park, ...]]:
         return woken(work, change, agent, at), parks
 
     return move
+
+
+def remind() -> Move[tuple[Park, ...]]:
+    """Open parks past their reminder have a post that says so, each once; answers those parks.
+
+    One that is decided before the post is sent is not spoken of any more.
+    """
+
+    def move(work: Work, at: datetime) -> tuple[Change | Lost, tuple[Park, ...]]:
+        due = tuple(p for p in work.open_parks if p.remind_at is not None and p.remind_at <= at)
+        if not due:
+            return Lost(why="nothing is due"), ()
+        parks = tuple(replace(p, remind_at=None) for p in due)
+        change = Change(
+            task=work.task,
+            parks=parks,
+            posts=tuple(_reminder(work, p) for p in parks),
+            entry=entry("sweeper", "remind", facts={"parks": [p.id for p in parks]}),
+        )
+        return change, parks
+
+    return move
+
+
+def _reminder(work: Work, park: Park) -> PostIntent:
+    return PostIntent(
+        kind=PostKind.NOTICE,
+        dedup_key=f"reminder:{park.id}",
+        episode=work.task.episode,
+        round=work.task.round,
+        body={"park": park.id},
+    )
