@@ -253,6 +253,7 @@ class Settling(StrEnum):
     WENT_OUT = "went-out"
     DID_NOT = "did-not"
     SEND_AGAIN = "send-again"
+    LOOK_UP = "look-up"
     MORE_ROUNDS = "more-rounds"
     MORE_TOKENS = "more-tokens"
     STOP = "stop"

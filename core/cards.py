@@ -265,11 +265,16 @@ def _status(park: Park, call: Call | None, roster: Roster) -> str:
 
 
 def _found_out(call: Call | None) -> str:
-    went = call is not None and call.outcome is Outcome.SUCCEEDED
-    return f"✔ Looked up at its destination: it {'went out' if went else 'did not go out'}"
+    return f"✔ Looked up at its destination: it {_went(call)}"
+
+
+def _went(call: Call | None) -> str:
+    return "went out" if call is not None and call.outcome is Outcome.SUCCEEDED else "did not go out"
 
 
 def _after(park: Park, call: Call | None) -> list[str]:
+    if park.choice is Choice.LOOK_UP:
+        return [f"it {_went(call)}"]
     if call is None or park.kind is ParkKind.UNKNOWN:
         return []
     changes = [visible(edited(call))] if edited(call) else []

@@ -16,6 +16,7 @@ from core.decisions import Desk, slip
 from core.errors import ModelBusy, ModelError, NeedsConnect
 from core.host import BaseHost
 from core.ids import CallId, Run
+from core.lookups import context_of
 from core.model import ModelReply, Request
 from core.moves.common import Answer, Result, ToolFacts, error
 from core.moves.effects import Marked, again, found_out, lost_result, mark, outcome, settle
@@ -141,7 +142,7 @@ class TaskRun:
         """What *step* says is done; the state after it, Fenced, or None where the run is over."""
         match step:
             case Recover(calls=calls):
-                return await self._recover(calls)
+                return await self._recover(calls, state)
             case Settle(calls=calls, outcome=said):
                 return await self._settle(calls, said, state)
             case RunReads(calls=calls):
@@ -180,7 +181,7 @@ class TaskRun:
 
     # ── calls ────────────────────────────────────────────────────────────────────────────────
 
-    async def _recover(self, calls: Sequence[Call]) -> Answer:
+    async def _recover(self, calls: Sequence[Call], state: RunState) -> Answer:
         """What a dead run left executing: effects are unknown, pure ones may run again."""
         answer: Answer = Fenced(run=self.run)
         for call in calls:
@@ -188,7 +189,7 @@ class TaskRun:
             if result is None:
                 answer = await self._change(again(self.run, self.agent, call.id), Need(call=call.id))
             else:
-                answer = await self._outcome(call, result)
+                answer = await self._outcome(call, _Ran(result=result), self._tool(call, state))
             if isinstance(answer, Fenced):
                 return answer
         return answer
@@ -273,31 +274,27 @@ class TaskRun:
         if not isinstance(marked, Marked):
             return marked
         ran = await self._handler(marked.call, marked.state)
-        return await self._outcome(marked.call, ran.result, taints=ran.taints, needs=ran.needs)
+        return await self._outcome(marked.call, ran, tool)
 
-    async def _outcome(
-        self, call: Call, result: Result, *, taints: bool = False, needs: NeedsConnect | None = None
-    ) -> Answer:
+    async def _outcome(self, call: Call, ran: _Ran, tool: Tool | None) -> Answer:
         move = outcome(
             self.run,
             self.agent,
             call.id,
-            result,
+            ran.result,
             slip=slip(self.ids),
-            taints=taints,
-            needs=None if needs is None else {"account": needs.account, "url": needs.url},
+            taints=ran.taints,
+            looks=tool is not None and tool.reconcile is not None,
+            needs=None if ran.needs is None else {"account": ran.needs.account, "url": ran.needs.url},
             reserve=self._tokens,
         )
         answer = self._keep(await self._change(move, Need(call=call.id, usage=True)))
-        if result.outcome is not Outcome.UNKNOWN or isinstance(answer, Fenced):
+        if ran.result.outcome is not Outcome.UNKNOWN or isinstance(answer, Fenced) or tool is None:
             return answer
-        return await self._look_up(call, answer)
+        return await self._look_up(call, tool, answer)
 
-    async def _look_up(self, call: Call, state: RunState) -> Answer:
+    async def _look_up(self, call: Call, tool: Tool, state: RunState) -> Answer:
         """An unknown call is looked up at its destination, where its tool can (C22)."""
-        tool = self._tool(call, state)
-        if tool is None:
-            return state
         went = await went_out(tool, call.args, self._context(call, state), self.clock)
         if went is None:
             return state
@@ -334,15 +331,7 @@ class TaskRun:
         return tools_of(self.host, state.task, self.agent).get(call.tool)
 
     def _context(self, call: Call, state: RunState) -> ToolContext:
-        return ToolContext(
-            org=state.task.org,
-            task_id=state.task.id,
-            task_code=state.task.code,
-            call_id=call.id,
-            agent=self.agent.key,
-            account=call.account,
-            owner=state.task.requester,
-        )
+        return context_of(state.task, call)
 
     # ── the model ────────────────────────────────────────────────────────────────────────────
 

@@ -343,12 +343,14 @@ def outcome(
     slip: Slip,
     taints: bool = False,
     needs: Json = None,
+    looks: bool = False,
     reserve: int | None = None,
 ) -> Move[tuple[RunState, Spend | None] | Fenced]:
     """What became of an executing call is recorded; an unknown opens a card that holds nothing up (C17-C19).
 
     Needs: the call. A run that has lost its task only leaves a note, on a call it marked (I17). *needs*: the
     account it failed for want of, as a connect card shows it; the card opens with it, and holds the task.
+    *looks*: the tool can look at the destination, so that the owner may have it do so (C22).
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, tuple[RunState, Spend | None] | Fenced]:
@@ -363,7 +365,7 @@ def outcome(
         unknown = done.outcome is Outcome.UNKNOWN
         went = not done.pure and done.outcome is Outcome.SUCCEEDED
         task = _struck(work.task, [done.outcome], taints=taints)
-        parks = (_unknown_park(done, slip, at),) if unknown else ()
+        parks = (_unknown_park(done, slip, at, looks=looks),) if unknown else ()
         if needs is not None and done.outcome is Outcome.FAILED:
             parks = (approval_park(done, slip, at, shown=needs, kind=ParkKind.CONNECT),)
         change = Change(
@@ -384,7 +386,7 @@ def _facts(call: Call) -> Json:
     return {"outcome": call.outcome, "hash": call.args_hash, "key": call.effect_key}
 
 
-def _unknown_park(call: Call, slip: Slip, at: datetime) -> Park:
+def _unknown_park(call: Call, slip: Slip, at: datetime, *, looks: bool) -> Park:
     return Park(
         org=call.org,
         id=slip.park_id,
@@ -395,7 +397,7 @@ def _unknown_park(call: Call, slip: Slip, at: datetime) -> Park:
         holds=False,
         shown={"marked_at": None if call.marked_at is None else call.marked_at.isoformat()},
         shown_hash=call.args_hash,
-        choices=UNKNOWN_CHOICES,
+        choices=(*UNKNOWN_CHOICES, Choice.LOOK_UP) if looks else UNKNOWN_CHOICES,
         created_at=at,
         remind_at=at + PATIENCE.remind_in,
     )

@@ -46,14 +46,15 @@ class Decision:
     """What a person says to a park.
 
     *args*: the whole arguments after an edit, checked against the tool's schema and its editable
-    fields already. *reason*: the words that go with it; of an answer, the answer. *and_stop*: decline,
-    and stop the task.
+    fields already. *reason*: the words that go with it; of an answer, the answer. *found*: of a look-up,
+    whether it went out. *and_stop*: decline, and stop the task.
     """
 
     kind: DecisionKind
     args: Json = None
     reason: str | None = None
     choice: Choice | None = None
+    found: bool | None = None
     and_stop: bool = False
 
 
@@ -173,6 +174,7 @@ _CHOSEN: Final = {
     Choice.WENT_OUT: "settled as gone out",
     Choice.DID_NOT: "settled as not gone out",
     Choice.SEND_AGAIN: "sent again",
+    Choice.LOOK_UP: "looked up",
     Choice.MORE_ROUNDS: "given more rounds",
     Choice.MORE_TOKENS: "given more tokens",
     Choice.STOP: "stopped",
@@ -405,11 +407,14 @@ def _unknown(work: Work, park: Park, call: Call, decision: Decision, spare: Spar
         raise IllegalMove(f"an unknown card on a call that is {call.outcome}")
     if decision.choice is Choice.SEND_AGAIN:
         return _send_again(work, park, call, spare)
-    went = decision.choice is Choice.WENT_OUT
+    looked = decision.choice is Choice.LOOK_UP
+    if looked and decision.found is None:
+        raise DecisionError("it has to be looked up first")
+    went = bool(decision.found) if looked else decision.choice is Choice.WENT_OUT
     known = replace(call, outcome=Outcome.SUCCEEDED if went else Outcome.FAILED)
     change = _change(work, (park,), known, str(decision.choice))
     change = replace(change, posts=(*change.posts, *_reported(work, call)))
-    note = found_note(call, "The owner says", went=went)
+    note = found_note(call, "A look at the destination says" if looked else "The owner says", went=went)
     return replace(change, messages=(note,))
 
 

@@ -46,3 +46,22 @@ async def test_an_account_is_said_to_be_connected_at_the_terminal(bot: CommandLi
 
     assert said.out == "t-1.1 connected by ada. The agent may make the call again.\n"
     assert "I read it." in (await bot.works()).words
+
+
+@pytest.mark.rule("C22")
+async def test_what_may_have_gone_out_is_looked_up_from_the_terminal(
+    bot: CommandLine, tmp_path: Path
+) -> None:
+    bot = bot.with_env(HOST_APP="tests.acceptance.losing:Losing")
+    await bot.does("new", "write to x")
+    assert (await bot.run("worker", "--until-idle")).status == 0  # it logs what the tool raised
+    assert "settle t-1.1 look-up" in (await bot.does("pending")).words
+    looked = await bot.does("settle", "t-1.1", "look-up")
+    assert looked.out == "t-1.1 can't be looked up now: it still may have gone out.\n"
+
+    (tmp_path / "provider").touch()
+    looked = await bot.does("settle", "t-1.1", "look-up")
+
+    assert looked.out == "t-1.1 looked up by ada. It counts as done.\n"
+    refused = await bot.refuses("settle", "t-1.1", "went-out")
+    assert refused.startswith("already looked up by ada, ")
