@@ -183,13 +183,28 @@ def rest(
         change = Change(
             task=released(work.task, TaskState.WAITING),
             parks=parks,
-            posts=cards_of(work, parks),
+            posts=(*cards_of(work, parks), *_words_of(work, state, hold)),
             spend=() if release is None else (release,),
             entry=entry(worker(run), "rest", facts={"hold": hold}),
         )
         return change, None
 
     return move
+
+
+def _words_of(work: Work, state: RunState, hold: HoldKind | None) -> tuple[PostIntent, ...]:
+    """What an interactive agent said, in its task's thread: no report does, since nothing has ended."""
+    if hold is not HoldKind.MESSAGE or state.reply is None:
+        return ()
+    task = work.task
+    said = PostIntent(
+        kind=PostKind.NOTICE,
+        dedup_key=f"said:{task.id}:{task.episode}.{task.round}",
+        episode=task.episode,
+        round=task.round,
+        body={"text": state.reply.text},
+    )
+    return (said,)
 
 
 def _hold_park(
