@@ -241,12 +241,21 @@ def answer(
     _run(decide.answer(call, words, as_))
 
 
+@app.command(rich_help_panel="Decide", epilog="Example: python -m bot connected t-12.3")
+def connected(call: CallArgument, as_: As = None) -> None:
+    """Say that the account a call waits for is connected."""
+    from bot.commands import decide
+
+    _run(decide.connected(call, as_))
+
+
 class Settling(StrEnum):
     """What an unknown call, or a task at its limit, is answered with."""
 
     WENT_OUT = "went-out"
     DID_NOT = "did-not"
     SEND_AGAIN = "send-again"
+    LOOK_UP = "look-up"
     MORE_ROUNDS = "more-rounds"
     MORE_TOKENS = "more-tokens"
     STOP = "stop"

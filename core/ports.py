@@ -227,6 +227,20 @@ class Parks(Protocol):
         """It is recorded that *who* opened the whole of what has *digest* (I32)."""
         ...
 
+    async def link(self, who: Person, token: Token, digest: str, seconds: float) -> None:
+        """For *seconds*, *digest* stands for *who* connecting what the park of *token* waits for (C12).
+
+        Raises ParkNotFound.
+        """
+        ...
+
+    async def linked(self, who: Person, digest: str) -> Token | NotFound:
+        """The token that *digest* stands for; used up, so that the next look finds nothing.
+
+        Nothing is found of one that ran out, and of one that is another person's, which stays theirs.
+        """
+        ...
+
 
 class People(Protocol):
     async def by_account(self, account: Account) -> Person | None:

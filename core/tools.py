@@ -350,10 +350,11 @@ async def check(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Seen:
-    """What a tool's precondition answers now; *problem*: the words why it can't be told."""
+    """What a tool's precondition answers now; *problem*: why it can't be told, *needs*: for want of what."""
 
     value: Json = None
     problem: str | None = None
+    needs: NeedsConnect | None = None
 
 
 async def look(tool: Tool, args: Mapping[str, Json], context: ToolContext, clock: Clock) -> Seen:
@@ -362,7 +363,7 @@ async def look(tool: Tool, args: Mapping[str, Json], context: ToolContext, clock
         return Seen()
     said = await _asked(tool, tool.precondition, "looked at", args, context, clock)
     if isinstance(said, NeedsConnect):
-        return Seen(problem=str(said))
+        return Seen(problem=str(said), needs=said)
     if isinstance(said, str):
         return Seen(problem=said)
     try:

@@ -15,7 +15,7 @@ from core.ids import Run, TaskRef, WorkerId
 from core.intake import Intake
 from core.loop import OnStep, TaskRun, nobody_looks_on
 from core.moves.ends import give_back
-from core.moves.waits import expire
+from core.moves.waits import expire, remind
 from core.ports import Clock, Due, Model
 from core.poster import Poster
 
@@ -132,11 +132,20 @@ class Worker:
                 running.cancel()
 
     async def sweep(self) -> None:
-        """Lost, due and unblocked tasks are queued again, the inbox applied, what is due expired."""
+        """Lost, due and unblocked tasks are queued again, the inbox applied, parks expired and recalled."""
         await self.desk.store.queue.recover(100)
         await Intake(desk=self.desk).sweep()
         for ref in await self.desk.store.parks.due(Due.EXPIRE, 100):
             await self._expire(ref)
+        for ref in await self.desk.store.parks.due(Due.REMIND, 100):
+            await self._remind(ref)
+
+    async def _remind(self, ref: TaskRef) -> None:
+        """Who keeps *ref* waiting is reminded, once; it keeps no other reminder waiting if it breaks."""
+        try:
+            await self.desk.store.tasks.change(ref, remind())
+        except GatepostError:
+            log.exception("nobody could be reminded of %s", ref.task_id)
 
     async def _expire(self, ref: TaskRef) -> None:
         """What is due of one task is expired; a task that can't be changed keeps nobody else waiting."""

@@ -310,12 +310,15 @@ class Shop:
 
     async def card(self, task: Task, number: int = 1) -> tuple[str | None, ...]:
         """What a card says of each park of that call: who decided what, and what came of it."""
+        return tuple(row.status for row in (await self.drawn(task, number)).rows)
+
+    async def drawn(self, task: Task, number: int = 1) -> cards.Card:
+        """The card of that call's parks, as any surface gets it."""
         story = await self.story(task)
         (call,) = [c for c in story.calls if c.number == number]
         pairs: list[tuple[Park, Call | None]] = [(p, call) for p in story.parks if p.call_id == call.id]
         roster = await self.store.people.of(ORG)
-        drawn = cards.card(story.task, self.desk.agent(story.task.agent), pairs, roster)
-        return tuple(row.status for row in drawn.rows)
+        return cards.card(story.task, self.desk.agent(story.task.agent), pairs, roster)
 
     async def send(self) -> list[Post]:
         """Every due post is on the surface now, its message named after the post."""

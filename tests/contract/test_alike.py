@@ -257,6 +257,7 @@ class Asked:
             token=self.one(None, self.token()),
             event_id=self.one(None, "click-1"),
             effect_key=self.one(None, "key-1"),
+            sent_key=self.one(None, "key-1"),
             event=self.one(None, self.key()),
             unread=True,
             roster=self.one(True, False),
@@ -300,6 +301,8 @@ class Asked:
             outcome=self.one(*Outcome) if settled else None,
             result=self.one({"value": 1.5}, {"value": (1, None)}, None) if settled else None,
             effect_key=self.one(None, "key-1", "key-2"),
+            sent_key=self.one(None, "key-1"),
+            marked_at=self.one(None, BORN_AT - FAR, BORN_AT + FAR, BORN_AT + FAR),
             resend_of=self.one(None, CallId(f"{ref.task_id}-c1")),
         )
         park_state = self.one(*ParkState)

@@ -1,14 +1,14 @@
 """Parks as people meet them: by a button's token, by a code they type, by what is due."""
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from core.errors import ParkNotFound
 from core.ids import CallCode, TaskRef, Token
 from core.parks import Park, ParkKind
 from core.people import Person
 from core.ports import Due, NotFound, ParkView
-from core.testing.memory.rows import Rows
+from core.testing.memory.rows import ConnectStateRow, Rows
 
 
 class MemoryParks:
@@ -42,6 +42,28 @@ class MemoryParks:
         view = {"person": who.id, "digest": digest, "at": self._rows.now().isoformat()}
         with self._rows.transaction():
             self._rows.parks.update(replace(park, viewed=[*(park.viewed or ()), view]))
+
+    async def link(self, who: Person, token: Token, digest: str, seconds: float) -> None:
+        if (park := self._by_token(who, token)) is None:
+            raise ParkNotFound
+        row = ConnectStateRow(
+            digest=digest,
+            org=who.org,
+            person_id=who.id,
+            token=park.token,
+            expires_at=self._rows.now() + timedelta(seconds=seconds),
+        )
+        with self._rows.transaction():
+            self._rows.connect_states.insert(row)
+
+    async def linked(self, who: Person, digest: str) -> Token | NotFound:
+        row, now = self._rows.connect_states.get(digest), self._rows.now()
+        theirs = row is not None and (row.org, row.person_id) == (who.org, who.id)
+        if row is None or not theirs or row.used_at is not None or row.expires_at <= now:
+            return NotFound()
+        with self._rows.transaction():
+            self._rows.connect_states.update(replace(row, used_at=now))
+        return row.token
 
     def _by_token(self, who: Person, token: Token) -> Park | None:
         park = self._rows.parks.one("token", token)

@@ -7,7 +7,7 @@ from datetime import datetime
 from core.audit import GENESIS, AuditEntry, Head, mac
 from core.calls import Call, CallState, Outcome
 from core.errors import StoreError
-from core.ids import CallId, OrgId, PersonId, TaskId, TaskRef
+from core.ids import CallId, OrgId, PersonId, TaskId, TaskRef, Token
 from core.parks import Park
 from core.people import Account, Organization, Person, Roster, Switch
 from core.ports import Clock, Ids, Post
@@ -115,6 +115,18 @@ class UsageRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ConnectStateRow:
+    """Who connects what a park waits for, once."""
+
+    digest: str
+    org: OrgId
+    person_id: PersonId
+    token: Token
+    expires_at: datetime
+    used_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class LeaseRow:
     name: str
     holder: str
@@ -167,7 +179,7 @@ class Rows:
             "call",
             journal,
             lambda row: (row.org, row.id),
-            filed=lambda row: [("task", row.org, row.task_id)],
+            filed=lambda row: [("task", row.org, row.task_id), ("sent", row.org, row.sent_key)],
             unique=_unique_of_call,
         )
         self.parks: Table[Park] = Table(
@@ -176,6 +188,9 @@ class Rows:
             lambda row: (row.org, row.id),
             filed=lambda row: [("task", row.org, row.task_id), ("open", row.open)],
             unique=_unique_of_park,
+        )
+        self.connect_states: Table[ConnectStateRow] = Table(
+            "connect state", journal, lambda row: (row.digest,)
         )
         self.posts: Table[PostRow] = Table(
             "post",
