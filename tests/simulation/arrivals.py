@@ -8,6 +8,7 @@ from core.calls import Call, CallState, Outcome
 from core.gate import Verdict
 from core.ids import TaskRef
 from core.parks import Choice, Park, ParkState, shown_hash
+from core.people import SEND_WINDOW
 from core.tasks import Mode, Task
 from core.tools import ToolContext
 from tests.simulation.outside import Arrival
@@ -17,6 +18,7 @@ from tests.simulation.rules import demand
 if TYPE_CHECKING:
     from tests.simulation.watching import Watch
 
+_WINDOWED = ("contact", "spend")
 _NOT_SENT = (CallState.PROPOSED, CallState.PARKED, CallState.APPROVED)
 
 
@@ -51,6 +53,23 @@ def _once(watch: Watch, call: Call) -> None:
         if (c.task_id, c.effect_key) == (call.task_id, call.effect_key) and not _resent(c, call)
     ]
     demand(not same, f"I6: the key {call.effect_key} went out twice")
+    if call.sent_key is not None and call.risk in _WINDOWED:
+        _displayed(watch, call)
+
+
+def _displayed(watch: Watch, call: Call) -> None:
+    """What another task sent within the window goes out again only by a click that showed it (I6, C16)."""
+    if call.marked_at is None:
+        return
+    since = call.marked_at - SEND_WINDOW
+    shown = {e["call"] for p in _parks(watch, call) for e in p.shown.get("earlier", ())}
+    for other in (a.call for a in watch.provider.accepted):
+        same = (other.org, other.sent_key) == (call.org, call.sent_key) and other.task_id != call.task_id
+        row = watch.rows.calls.get(other.org, other.id)
+        held = row is not None and row.outcome is not Outcome.FAILED
+        before = other.marked_at is not None and since < other.marked_at < call.marked_at
+        if same and before and held and call.resend_of is None:
+            demand(other.id in shown, f"I6: {call.sent_key} went out in two tasks, and nobody was told")
 
 
 def _resent(first: Call, call: Call) -> bool:

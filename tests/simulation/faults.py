@@ -34,6 +34,7 @@ class Fault(StrEnum):
     PROVIDER_BREAKS = "an error nobody can read"
     PROVIDER_SILENT = "a time-out, and nothing arrived"
     PROVIDER_LOST_ANSWER = "a time-out, and it arrived"
+    ACCOUNT_MISSING = "an account that is not connected"
     PROVIDER_SLOW = "an answer past the lease"
     # the chat
     CHAT_BUSY = "the chat asks to wait"

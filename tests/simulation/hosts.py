@@ -37,7 +37,7 @@ class Plan:
 
     settings: Mapping[str, Setting]
     keyed: bool  # mail has a sent_key: one mail a recipient and task
-    looks_up: bool  # pay can be looked up at the provider
+    looks_up: bool  # some can be looked up at the provider
     previews: bool  # alter shows what it would change, and holds while that is so
     checks: bool  # mail is checked before it asks and before it goes
     limits: Limits
@@ -111,7 +111,7 @@ def _tool(name: str, risk: Risk, deployed: int, previews: bool, looks_up: bool) 
         timeout=2.0,
         taints=name == "fetch",
         precondition=_seen if name == "alter" and previews else None,
-        reconcile=_look_up if name == "pay" and looks_up else None,
+        reconcile=_look_up if name in ("pay", "greet", "alter") and looks_up else None,
     )(act)
 
 
@@ -135,7 +135,9 @@ async def _seen(n: int) -> Json:
 
 async def _look_up(n: int, context: ToolContext) -> bool | None:
     """The provider is asked by the key it was given; what is still on its way can't be denied."""
-    return True if _app().provider.took(context.call_id) else None
+    app = _app()
+    found = app.provider.took(context.call_id) and (app.faults.healed or app.rng.random() < 0.5)
+    return True if found else None
 
 
 class _Host(BaseHost):

@@ -4,9 +4,10 @@ import asyncio
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from core.calls import Call
-from core.errors import ChatBusy, ChatError, ChatGone
+from core.errors import ChatBusy, ChatError, ChatGone, NeedsConnect
 from core.ids import CallId
 from core.poster import View
 from core.tasks import Json
@@ -22,6 +23,7 @@ class Arrival:
     """One call as the provider took it, with its row at that moment."""
 
     call: Call
+    at: datetime
     tool: str
     args: Mapping[str, Json]
     process: int
@@ -34,7 +36,6 @@ class Provider:
     rng: random.Random
     faults: Faults
     accepted: list[Arrival] = field(default_factory=list)
-    keys: dict[tuple[str, str], int] = field(default_factory=dict)
 
     def took(self, call_id: CallId) -> bool:
         return any(a.call.id == call_id for a in self.accepted)
@@ -46,6 +47,8 @@ class Provider:
             process.die("on the way to the provider")
         if self.faults.strikes(Fault.PROVIDER_REFUSES, 0.06):
             raise ConnectionRefusedError("nobody there")
+        if self.faults.strikes(Fault.ACCOUNT_MISSING, 0.05):
+            raise NeedsConnect("the mailbox")
         if self.faults.strikes(Fault.PROVIDER_SILENT, 0.05):
             raise TimeoutError
 

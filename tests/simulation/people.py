@@ -9,6 +9,7 @@ from core.decisions import Answering
 from core.errors import GatepostError
 from core.gate import Setting
 from core.ids import EventKey, OrgId, PersonId, Run, TaskId, TaskRef
+from core.lookups import look_up
 from core.moves.ends import stop
 from core.moves.people import Decision
 from core.parks import Choice, DecisionKind, ParkKind
@@ -147,7 +148,10 @@ class People:
         await self._peep(self.rng.choice(self.views))
         stale = self.faults.strikes(Fault.CLICKED_STALE, 0.3)
         view = self.rng.choice(self.views if stale else self.views[-3:])
-        await self._press(self._who(), view, *self._decision(view))
+        if view.park.kind is ParkKind.UNKNOWN and self.rng.random() < 0.5:
+            await self._look_up(view)
+        else:
+            await self._press(self._who(), view, *self._decision(view))
         return None
 
     async def _peep(self, view: ParkView) -> None:
@@ -169,6 +173,9 @@ class People:
         park, rng = view.park, self.rng
         if park.kind is ParkKind.QUESTION:
             return Decision(kind=DecisionKind.ANSWER, reason="this one"), {}
+        if park.kind is ParkKind.CONNECT:
+            kind = rng.choice((DecisionKind.CONNECTED, DecisionKind.CONNECTED, DecisionKind.DECLINE))
+            return Decision(kind=kind), {}
         if park.kind in (ParkKind.LIMIT, ParkKind.UNKNOWN):
             return Decision(kind=DecisionKind.CHOICE, choice=self._choice(view)), {}
         kinds = (DecisionKind.APPROVE,) * 5 + (DecisionKind.EDIT, DecisionKind.DECLINE, DecisionKind.REVISE)
@@ -199,6 +206,22 @@ class People:
             for p in self.processes
         )
         return any(p.runs(run) for p, run in zip(self.processes, of, strict=True))
+
+    async def _look_up(self, view: ParkView) -> None:
+        """Somebody has an unknown call looked up at its destination."""
+        self.clicks += 1
+        event_id = f"look-{self.org}-{self.clicks}"
+        args = None if view.call is None else view.call.args
+        pressed = Pressed(by=self.ada.id, token=view.park.token, args=args, approves=False)
+        self.watch.pressed[event_id] = pressed
+        by = Answering(who=self.ada, surface=SURFACE, event_id=event_id)
+        process = self._process()
+        with process.inside():
+            try:
+                found = await look_up(process.desk, process.clock, by, view)
+            except (Died, GatepostError):
+                return
+        self.watch.seen["looked up" if found else "looked up in vain"] += 1
 
     async def _press(self, who: Person, view: ParkView, decision: Decision, changes: dict[str, Json]) -> None:
         self.clicks += 1
@@ -297,6 +320,8 @@ class People:
                 return Decision(kind=DecisionKind.APPROVE)
             case ParkKind.QUESTION:
                 return Decision(kind=DecisionKind.ANSWER, reason="this one")
+            case ParkKind.CONNECT:
+                return Decision(kind=DecisionKind.CONNECTED)
             case ParkKind.LIMIT:
                 return Decision(kind=DecisionKind.CHOICE, choice=Choice.STOP)
             case ParkKind.UNKNOWN:

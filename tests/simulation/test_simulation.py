@@ -30,6 +30,7 @@ REACHED = (
     *(f"task {state}" for state in TaskState if state is not TaskState.HELD),
     *("arrived read", "arrived draft", "arrived contact", "arrived spend", "arrived profile"),
     *("park question decided", "park limit decided", "park unknown decided", "park approval superseded"),
+    *("park connect decided", "park connect open", "looked up", "looked up in vain"),
     *("park approval expired", "click NotYourDecision", "click AlreadyDecided"),
 )
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from core.audit import AuditEntry
 from core.calls import Call, CallState, Outcome
 from core.gate import Risk, Verdict
-from core.ids import TaskRef
+from core.ids import PersonId, TaskRef
 from core.parks import Park, ParkKind, ParkState
 from core.people import OrgState, SwitchMode
 from core.tasks import Message, MessageKind, Mode, Origin, Taint, Task, TaskState
@@ -284,6 +284,10 @@ def _decided(watch: Watch, park: Park, entry: AuditEntry) -> None:
         said = watch.written[park.event_id]  # an owner's words answer a question, and nothing else
         by = said.by
         _applied(watch, said.text)
+    elif park.kind is ParkKind.CONNECT and park.event_id is None:  # connected along with another card
+        leads = [p for p in parks if p.kind is park.kind and p.decided_at == park.decided_at and p.event_id]
+        demand(bool(leads), "I15: it is connected, and nobody said so")
+        by = leads[0].by_person or PersonId("")
     else:
         click = watch.pressed.get(park.event_id or "")
         demand(click is not None, f"I15: {park.kind} {park.decision} is decided, and nobody clicked")

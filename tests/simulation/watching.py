@@ -83,7 +83,7 @@ class Watch:
         if call is None:
             self._break(Violation("I2: a call arrived that is no row"))
             return
-        arrival = Arrival(call=call, tool=tool, args=args, process=process.number)
+        arrival = Arrival(call=call, at=self.now(), tool=tool, args=args, process=process.number)
         self._look(lambda: arrivals.check(self, process, arrival, context))
         if not call.pure:
             self.provider.accepted.append(arrival)
