@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -549,6 +550,13 @@ def tool(
 
 def finish(schema: Json) -> Tool:
     """The tool by which a task ends with a result that fits *schema*, extra properties as *schema* has it."""
+    return _finish(canonical.dump(schema))
+
+
+@lru_cache(maxsize=256)
+def _finish(text: str) -> Tool:
+    """Made once a schema, since each step of a run asks for the tools of its task."""
+    schema = canonical.load(text)
 
     async def handler(args: Mapping[str, Json], context: ToolContext) -> Json:
         return dict(args)
