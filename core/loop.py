@@ -12,8 +12,9 @@ from typing import assert_never
 
 from core.agents import Agent
 from core.calls import Call, Outcome
+from core.compaction import clearing, tokens
 from core.decisions import Desk, slip
-from core.errors import ModelBusy, ModelError, NeedsConnect
+from core.errors import ModelBusy, ModelError, ModelOverflow, NeedsConnect
 from core.host import BaseHost
 from core.ids import CallId, Run
 from core.model import ModelReply, Request
@@ -25,6 +26,8 @@ from core.moves.waits import Asking, ask, rest
 from core.plan import (
     MISSING,
     OVERTIME,
+    REFUSAL,
+    TOO_LONG,
     Ask,
     AskModel,
     Compact,
@@ -40,6 +43,7 @@ from core.plan import (
     RunState,
     Settle,
     Signals,
+    Size,
     Step,
     Take,
     next_step,
@@ -151,8 +155,7 @@ class TaskRun:
                 nudge = NewMessage(kind=MessageKind.NUDGE, body={"text": NUDGES[why]})
                 return await self._change(note(self.run, self.agent, nudge))
             case Compact():
-                words = "The conversation no longer fits the model."
-                return await self._fail("size", words)
+                return await self._compact(state)
             case Hold(kind=kind):
                 signals, unused = self._signals(state), self._unused()
                 names = slip(self.ids)
@@ -338,17 +341,35 @@ class TaskRun:
             max_tokens=self.agent.limits.reply_tokens,
             model=self.agent.model,
         )
+        if self._surely_too_long(request) and clearing(said.messages, said.calls) is not None:
+            return replace(state, size=Size.CLEARABLE)
         try:
             reply = await model.reply(request)
         except ModelBusy as busy:
             await self._delay(busy)
             return None
+        except ModelOverflow:
+            can_clear = clearing(said.messages, said.calls) is not None
+            return replace(state, size=Size.CLEARABLE if can_clear else Size.TOO_BIG)
         except ModelError as refused:
             return await self._fail("model", str(refused))
         proposals = propose(reply.calls, tools, declined(said.messages, said.calls), self.ids)
         spent = self._spent(reply)
         move_reply = record_reply(self.run, self.agent, _kept(reply), proposals, spent, wrap=wrap)
         return await self._change(move_reply)
+
+    def _surely_too_long(self, request: Request) -> bool:
+        """The agent's window is known, and too small; where it isn't, the service says so."""
+        window = self.agent.limits.window
+        return window is not None and tokens(request) > window
+
+    async def _compact(self, state: RunState) -> Answer:
+        """One row more, which clears old results (K7); cut before its commit, it is all done again."""
+        said = await self.store.tasks.transcript(self.run.ref)
+        found = clearing(said.messages, said.calls)
+        if found is None:
+            return replace(state, size=Size.TOO_BIG)
+        return await self._change(note(self.run, self.agent, found.row()))
 
     async def _delay(self, busy: ModelBusy) -> None:
         """The task waits for the service, with one notice (ports-and-tables.md §4.10)."""
@@ -404,12 +425,21 @@ _SETTLED_WORDS = {
 }
 
 
+_WHY = {
+    TOO_LONG: "The conversation no longer fits the model.",
+    REFUSAL: "The model refused to answer, or its service held the answer back, without a reason.",
+}
+"""Why an episode failed, where the rows hold no words for it."""
+
+
 def _end_result(step: End, state: RunState) -> Json:
     """What the episode ends with: the finish tool's value, the agent's words, or why there are none."""
     if state.finish is not MISSING:
         return {"value": state.finish}
     if step.outcome is EndKind.REFUSED:
         return {"error": step.reason}
+    if step.reason in _WHY:
+        return {"error": _WHY[step.reason]}
     text = state.reply.text if state.reply is not None else None
     return {"value": text} if text else None
 

@@ -94,7 +94,10 @@ class PostKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PostIntent:
-    """A message that should exist at the task's thread. Written again, it is the same one, revised."""
+    """A message that should exist at the task's thread. Written again, it is the same one, revised.
+
+    *once*: written again, it stays as it is: what it says was said.
+    """
 
     kind: PostKind
     dedup_key: str
@@ -102,6 +105,7 @@ class PostIntent:
     round: int | None = None
     body: Json = None  # what its rows won't say later; None keeps what the post has
     prio: int = 1  # lower first: cards and reports before progress
+    once: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -165,6 +165,8 @@ async def _write_posts(
 ) -> None:
     """Each intent is a post at the task's thread, or the next revision of the one it was.
 
+    One that is said once stays as it was.
+
     A revision of a dead post is due again. One that is being sent stays so: whoever sends it sees
     the newer revision when it settles, so two never send one post at once.
     """
@@ -172,6 +174,9 @@ async def _write_posts(
         return
     for intent in intents:
         statement = db.insert(posts).values(_post_row(db, task, intent, at))
+        if intent.once:
+            await conn.execute(statement.on_conflict_do_nothing())
+            continue
         new = statement.excluded
         sending = posts.c.state == "sending"
         revised: dict[str, ColumnElement[Any] | Any] = {

@@ -404,6 +404,15 @@ async def test_a_new_revision_is_due_again_unless_the_post_is_just_being_sent(
     assert row["due_at"] == (later if afterwards == "sending" else at)
 
 
+async def test_a_post_that_is_said_once_stays_as_it_was_first_said(planted: Planted, store: Tasks) -> None:
+    await planted.save(make.task())
+    for text in ("first", "second"):
+        said = PostIntent(kind=PostKind.NOTICE, dedup_key="notice", episode=1, body={"text": text}, once=True)
+        await store.change(make.task().ref, writing(posts=(said,)))
+    [row] = await planted.table("posts")
+    assert (row["rev"], row["body"]) == (1, {"text": "first"})
+
+
 async def test_a_task_that_speaks_nowhere_writes_no_posts(planted: Planted, store: Tasks) -> None:
     await planted.save(make.task(surface=None, thread_ref=None))
     await store.change(

@@ -125,13 +125,18 @@ def receive(rows: Rows, event: Event, at: datetime) -> bool:
 
 
 def _write_posts(rows: Rows, task: Task, intents: Iterable[PostIntent], at: datetime) -> None:
-    """Each intent is a post at the task's thread, or the next revision of the one it was."""
+    """Each intent is a post at the task's thread, or the next revision of the one it was.
+
+    One that is said once stays as it was.
+    """
     if task.surface is None:
         return
     for intent in intents:
         before = rows.posts.one("dedup", task.org, intent.dedup_key)
         if before is None:
             rows.posts.insert(_first(rows, task, task.surface, intent, at))
+        elif intent.once:
+            continue
         elif before.post.task_id == task.id:
             rows.posts.update(_revised(before, intent, at))
         else:
