@@ -39,9 +39,13 @@ def wire_id(call: Call) -> str:
 
 
 def turns(
-    system: str, messages: Sequence[Message], calls: Sequence[Call], *, wrap: bool = False
+    system: str, messages: Sequence[Message], calls: Sequence[Call], *, now: str = "", wrap: bool = False
 ) -> tuple[Turn, ...]:
-    """The whole request's messages, the system text first. Raises IllegalMove while a call is open (I3)."""
+    """The whole request's messages, the system text first. Raises IllegalMove while a call is open (I3).
+
+    *now*, how the time reads, rides on the first of them: in the system text it would keep the tools and
+    that text, which services cache, from being the same ones as a minute ago.
+    """
     by_round: dict[tuple[int, int | None], list[Call]] = {}
     for call in sorted(calls, key=lambda c: (c.episode, c.round or 0, c.ordinal)):
         by_round.setdefault((call.episode, call.round), []).append(call)
@@ -51,6 +55,9 @@ def turns(
         said.extend(_turns(message, by_round.get((message.episode, message.round), ()), gone))
     if wrap:
         said.append(Turn(role="user", text=WRAP_UP))
+    if now:
+        first = next(n for n, turn in enumerate(said) if turn.role == "user")
+        said[first] = Turn(role="user", text=f"[note] {now}\n\n{said[first].text}")
     return tuple(said)
 
 

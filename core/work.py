@@ -129,6 +129,24 @@ class Spend:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Reached:
+    """Whom an effect writes to: an answer from *address*, in that thread, finds its task (I28)."""
+
+    surface: str  # mail, sms, …
+    address: str
+    thread_ref: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reach:
+    """A row of whom the task wrote to; an answer wakes it until *until*."""
+
+    to: Reached
+    call_id: CallId
+    until: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class TaskEvent:
     """A row of the event log."""
 
@@ -152,6 +170,7 @@ class Change:
     assigned: tuple[EventKey, ...] = ()  # inbox rows that belong to this task, unread
     spend: tuple[Spend, ...] = ()
     events: tuple[TaskEvent, ...] = ()
+    reach: tuple[Reach, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -38,13 +38,16 @@ from core.moves.waits import approval_park
 from core.parks import UNKNOWN_CHOICES, Choice, DecisionKind, Park, ParkKind, ParkState, Slip
 from core.plan import RunState, run_state
 from core.tasks import Json, MessageKind, Taint, Task
-from core.work import Change, Fenced, Lost, Move, NewMessage, Spend, TaskEvent, Work
+from core.work import Change, Fenced, Lost, Move, NewMessage, Reach, Reached, Spend, TaskEvent, Work
 
 APPROVAL_TTL: Final = timedelta(hours=24)
 """A click older than this no longer runs anything (C14, states.md §5)."""
 
 PURE_TRIES: Final = 3
 """How often a lost read or draft is run again (C20)."""
+
+WAKE_UNTIL: Final = timedelta(days=14)
+"""How long an answer to what was sent wakes its task (I28, states.md §5)."""
 
 _RISKS_UPWARDS: Final[tuple[str, ...]] = tuple(Risk)
 
@@ -136,15 +139,16 @@ def mark(
     tool: ToolFacts | None,
     effect_key: str,
     slip: Slip,
+    reached: Reached | None = None,
     problem: str | None = None,
     seen: Json = None,
 ) -> Move[Marked | Answer]:
     """That it may have gone out is on disk, or the call has another end and is not run (C14-C16).
 
     Needs: the call, effect_key and roster. *tool* is the tool as it is today, None if it is gone; *problem*
-    what its check says against it, *seen* what its precondition answers. Looked at under the lock, in
-    this order: stop and pause, the approval and its hash, the check, what the approver saw, the gate
-    with today's taint and settings, the key.
+    what its check says against it, *seen* what its precondition answers, *reached* whom it writes to.
+    Looked at under the lock, in this order: stop and pause, the approval and its hash, the check, what
+    the approver saw, the gate with today's taint and settings, the key.
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, Marked | Answer]:
@@ -175,12 +179,14 @@ def mark(
         if any(h.id != call.id and h.effect_key == key for h in work.holders):
             why = "Not run: the same thing already went out, or may have, in this task."
             return _ended(work, call, error(Outcome.DUPLICATE, why), agent, run, at)
-        return _marked(work, call, key, agent, run, at)
+        return _marked(work, call, key, reached, agent, run, at)
 
     return move
 
 
-def _marked(work: Work, call: Call, key: str, agent: Agent, run: Run, at: datetime) -> tuple[Change, Marked]:
+def _marked(
+    work: Work, call: Call, key: str, reached: Reached | None, agent: Agent, run: Run, at: datetime
+) -> tuple[Change, Marked]:
     executing = replace(
         call,
         state=CallState.EXECUTING,
@@ -196,6 +202,7 @@ def _marked(work: Work, call: Call, key: str, agent: Agent, run: Run, at: dateti
         posts=cards(work, [call]) if call.state is CallState.APPROVED else (),
         entry=entry(worker(run), "mark", rule=call.rule, call_id=call.id, facts=facts),
         events=(TaskEvent(name="call_marked", call_id=call.id, data={"tool": call.tool}),),
+        reach=() if reached is None else (Reach(to=reached, call_id=call.id, until=at + WAKE_UNTIL),),
     )
     return change, Marked(call=executing, state=run_state(work.after(change, at), agent))
 

@@ -20,7 +20,7 @@ from core.parks import ParkKind, ParkState
 from core.people import Person
 from core.ports import Dead, Due, Ignored, Later, Maybe, Query, Retry, Sent
 from core.tasks import MessageKind, TaskState
-from core.work import Move, Need, NewMessage, PostIntent, PostKind, Spend, TaskEvent, Work
+from core.work import Move, Need, NewMessage, PostIntent, PostKind, Reach, Reached, Spend, TaskEvent, Work
 from tests.contract import factories as make
 from tests.contract.moves import read
 from tests.contract.planted import BORN_AT, FAR, Planted
@@ -32,7 +32,19 @@ AGENTS = ("helper", "mailer")
 WORKERS = (WorkerId("w1"), WorkerId("w2"))
 ONLY_SQL = ("schema_ver", "result_blob", "queued_at", "aged")
 """Columns the store in memory does without: it has no cap and no ageing yet."""
-TABLES = ("tasks", "messages", "calls", "parks", "posts", "inbox", "usage", "events", "queue_floor", "audit")
+TABLES = (
+    "tasks",
+    "messages",
+    "calls",
+    "parks",
+    "posts",
+    "inbox",
+    "usage",
+    "reach_keys",
+    "events",
+    "queue_floor",
+    "audit",
+)
 DRAWN = {"at", "id", "mac", "hash", "prev_hash"}
 """Of audit entries, events and posts: what a store draws, or makes of its time."""
 STEPS = 100
@@ -266,12 +278,20 @@ class Asked:
                 round=self.one(None, 1),
                 body=self.one(None, {"n": self.names}),
                 prio=self.one(0, 1),
+                once=self.one(True, False, False),
             ),
             "news": make.event(key=self.key(), org=None, task_id=self.one(None, TaskId("t00"))),
             "applied": self.key(),
             "assigned": self.key(),
             "spend": Spend(hour=BORN_AT, reserved=self.one(1, 2), used=3),
             "events": TaskEvent(name=f"n{self.names}"),
+            "reach": Reach(
+                to=Reached(
+                    surface="mail", address=self.one("a@x.test", "b@x.test"), thread_ref=self.one("", "7")
+                ),
+                call_id=call.id,
+                until=at,
+            ),
         }
 
 

@@ -36,10 +36,8 @@ def results(draw: st.DrawFn) -> dict[str, Any]:
 @st.composite
 def stories(draw: st.DrawFn) -> tuple[list[Message], list[Call]]:
     """A transcript as moves write it, of up to two episodes, compactions on the way included."""
-    messages, calls = (
-        [make.message(seq=1, episode=1, round=0, kind=MessageKind.GOAL, body={"text": "Go."})],
-        [],
-    )
+    messages = [make.message(seq=1, episode=1, round=0, kind=MessageKind.GOAL, body={"text": "Go."})]
+    calls: list[Call] = []
     episode, round_ = 1, 0
     for what in draw(st.lists(st.sampled_from(ROWS), min_size=2, max_size=12)):
         if what is None:
