@@ -55,6 +55,7 @@ from core.ports import Clock, Ids, Model, ParkView, Store, Transcript
 from core.progress import step_words
 from core.proposals import declined, propose, storable, told, tools_of
 from core.repeats import reminded, repeated
+from core.skills import offered
 from core.tasks import Json, MessageKind, Task
 from core.tools import Seen, Tool, ToolContext, check, look, went_out
 from core.tools import run as run_tool
@@ -379,7 +380,9 @@ class TaskRun:
         tools = tools_of(self.host, state.task, self.agent)
         now = await self._now(state.task)
         request = Request(
-            turns=turns(system, said.messages, said.calls, now=now, wrap=wrap),
+            turns=turns(
+                f"{system}{offered(self.agent.skills)}", said.messages, said.calls, now=now, wrap=wrap
+            ),
             tools=() if wrap else tuple(t.spec() for t in tools.values()),
             max_tokens=self.agent.limits.reply_tokens,
             model=self.agent.model,

@@ -57,7 +57,7 @@ def turns(
         said.append(Turn(role="user", text=WRAP_UP))
     if now:
         first = next(n for n, turn in enumerate(said) if turn.role == "user")
-        said[first] = Turn(role="user", text=f"[note] {now}\n\n{said[first].text}")
+        said[first] = Turn(role="user", text=f"{said[first].text}\n\n[note] {now}")
     return tuple(said)
 
 

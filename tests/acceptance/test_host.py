@@ -100,7 +100,7 @@ async def test_the_time_rides_on_the_first_message_and_the_system_prompt_stays_t
     shop = opened(street, [READ, says("Open.")], Dated)
     await street.sql.change_organization(time_zone="Europe/Riga")
     await done(shop)
-    said = "[note] It is Monday, 05 January 2026, 11:00 (Europe/Riga).\n\nSee to it."
+    said = "See to it.\n\n[note] It is Monday, 05 January 2026, 11:00 (Europe/Riga)."
     assert first_words(shop) == [said, said]
     assert {r.turns[0].text for r in shop.model.requests} == {"You are Sam, who looks after orders."}
 
@@ -128,7 +128,7 @@ async def test_the_hosts_time_zone_comes_before_the_organizations(street: Street
 
     shop = opened(street, [says("So.")], Berlin)
     await done(shop)
-    assert first_words(shop) == ["[note] It is Monday, 05 January 2026, 10:00 (Europe/Berlin).\n\nSee to it."]
+    assert first_words(shop) == ["See to it.\n\n[note] It is Monday, 05 January 2026, 10:00 (Europe/Berlin)."]
 
 
 class NoClock(Dated):
@@ -151,7 +151,7 @@ class StrangeZone(Dated):
 async def test_a_clock_that_breaks_is_read_as_usual(street: Street, host: type[ShopHost]) -> None:
     shop = opened(street, [says("So.")], host)
     assert (await done(shop)).state is TaskState.DONE
-    assert first_words(shop) == ["[note] It is Monday, 05 January 2026, 09:00 (UTC).\n\nSee to it."]
+    assert first_words(shop) == ["See to it.\n\n[note] It is Monday, 05 January 2026, 09:00 (UTC)."]
 
 
 # ── answers that are needed ──────────────────────────────────────────────────────────────────
