@@ -20,7 +20,6 @@ from core.calls import Call, CallState, Outcome
 from core.cards import Card, Field, Row, shown_value, visible
 from core.errors import ChatError
 from core.parks import Choice, ParkKind
-from core.plan import Ask, AskModel, Recover, RunEffect, RunReads, RunState, Step
 from core.poster import Notice, View
 from core.report import Line, Report
 from core.tasks import TaskState
@@ -276,28 +275,6 @@ def arguments(args: object) -> Text:
 
 
 # ── progress ─────────────────────────────────────────────────────────────────────────────────
-
-
-def step_words(step: Step, state: RunState) -> str | None:
-    """What a run does now, for whoever watches: "Sam thinks…"; None where that is of no interest."""
-    name = state.agent.name
-    match step:
-        case AskModel():
-            return f"{name} thinks…"
-        case RunReads(calls=calls):
-            return f"{name} runs {_tools(calls)}…"
-        case RunEffect(call=call):
-            return f"{name} runs {call.tool}…"
-        case Ask(calls=calls):
-            return f"{name} asks about {_tools(calls)}…"
-        case Recover(calls=calls):
-            return f"{name} finds {_tools(calls)} cut off by a crash…"
-        case _:
-            return None
-
-
-def _tools(calls: Iterable[Call]) -> str:
-    return ", ".join(dict.fromkeys(c.tool for c in calls))
 
 
 def progress(words: str) -> Text:

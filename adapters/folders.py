@@ -1,5 +1,6 @@
 """Agents as folders: ``<root>/<key>/AGENT.md``, keys of front matter and the role as the body.
 
+What an agent may read up on stands beside it, in ``skills/<skill>/SKILL.md``: a description, and the text.
 Data, never code: nothing of a folder is imported or run. Whatever is not understood is refused, with the
 file, the line and what to write instead, and one broken folder does not hide the others. How YAML is
 read is front_matter.py's; which tools exist is told by whoever calls `check_against`.
@@ -9,19 +10,25 @@ import os
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from adapters.front_matter import MAX_BYTES, Fields, Page, one_of, read_page, surprise
-from core.agents import Agent, Limits
+from core.agents import Agent, Limits, Skill
 from core.canonical import digest
 from core.errors import AgentFolderError
 from core.gate import Risk, Setting
 from core.nearest import nearest
 
 FILE = "AGENT.md"
+SKILLS, SKILL_FILE = "skills", "SKILL.md"
+SKILL_KEYS = ("name", "description")
+MOST_SKILLS = 64
+"""Of one agent: each takes a line of every request."""
+LONGEST_DESCRIPTION = 300
 FOLDER_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}", re.ASCII)
 TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", re.ASCII)
 
@@ -44,9 +51,9 @@ ALWAYS_ASK = (Risk.REMOVE, Risk.PROFILE)
 """Risks that no setting lets run (I12)."""
 
 
-def load_agents(root: Path) -> Mapping[str, Agent]:
-    """The agents of the folders in *root*, by key. Raises the first error, the others as its notes."""
-    agents, errors = load_report(root)
+def load_agents(*roots: Path) -> Mapping[str, Agent]:
+    """The agents of the folders in *roots*, by key. Raises the first error, the others as its notes."""
+    agents, errors = load_report(*roots)
     if errors:
         for further in errors[1:]:
             errors[0].add_note(f"also: {further}")
@@ -54,29 +61,41 @@ def load_agents(root: Path) -> Mapping[str, Agent]:
     return MappingProxyType(agents)
 
 
-def load_report(root: Path) -> tuple[dict[str, Agent], list[AgentFolderError]]:
+def load_report(*roots: Path) -> tuple[dict[str, Agent], list[AgentFolderError]]:
     """The agents that can be read, by key, and what is wrong with the others, both in the order of the keys.
 
-    Of two agents that go by one name, or that are both chief, none is taken: which was meant is not known.
+    Of two agents that go by one folder's name, by one name, or that are both chief, none is taken: which was
+    meant is not known.
     """
-    agents: dict[str, Agent] = {}
-    pages: dict[str, Page] = {}
+    found: list[_Found] = []
     errors: list[AgentFolderError] = []
-    try:
-        folders = _folders(root)
-    except OSError as error:
-        words = f"the folder of agents can't be read ({error.strerror}): check that it exists"
-        return {}, [AgentFolderError(words, path=root.name or ".")]
-    for folder in folders:
+    for root in roots:
+        prefix = f"{root.name}/" if len(roots) > 1 else ""
         try:
-            page = _page(root, folder)
-            agents[folder.name], pages[folder.name] = _agent(folder.name, page), page
-        except AgentFolderError as error:
-            errors.append(error)
-    for key, clash in _clashes(agents, pages):
-        agents.pop(key, None)
-        errors.append(clash)
-    return agents, sorted(errors, key=lambda error: error.path)
+            folders = _folders(root)
+        except OSError as error:
+            words = f"the folder of agents can't be read ({error.strerror}): check that it exists"
+            errors.append(AgentFolderError(words, path=root.name or "."))
+            continue
+        for folder in folders:
+            try:
+                page = _page(root, folder, prefix)
+                found.append(
+                    _Found(page=page, agent=_agent(folder.name, page, _skills(root, folder, prefix)))
+                )
+            except AgentFolderError as error:
+                errors.append(error)
+    clashes = _clashes(found)
+    errors += [error for _, error in clashes]
+    clashing = {id(one) for one, _ in clashes}
+    agents = {one.agent.key: one.agent for one in found if id(one) not in clashing}
+    return dict(sorted(agents.items())), sorted(errors, key=lambda error: error.path)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Found:
+    page: Page
+    agent: Agent
 
 
 def check_against(agents: Mapping[str, Agent], tool_names: Collection[str]) -> list[AgentFolderError]:
@@ -100,64 +119,115 @@ def _folders(root: Path) -> list[Path]:
     return sorted(entry for entry in entries if entry.is_dir() or not entry.exists())
 
 
-def _page(root: Path, folder: Path) -> Page:
-    name = folder.name
-    if FOLDER_NAME.fullmatch(name) is None:
-        raise AgentFolderError(
-            "an agent's folder is named in a-z, 0-9, _ and -, a letter first, at most 40: rename it",
-            path=name,
-        )
-    path = f"{name}/{FILE}"
-    try:
-        content = _content(root.resolve(), folder / FILE, path)
-    except OSError as error:
-        words = f"the file can't be read ({error.strerror}): check its permissions and where it leads"
-        raise AgentFolderError(words, path=path) from None
-    return read_page(content, path)
+def _page(root: Path, folder: Path, prefix: str) -> Page:
+    path = f"{prefix}{folder.name}/{FILE}"
+    if FOLDER_NAME.fullmatch(folder.name) is None:
+        raise AgentFolderError(f"an agent's folder is {_NAMED}", path=f"{prefix}{folder.name}")
+    return read_page(_content(root.resolve(), folder / FILE, path), path)
+
+
+_NAMED = "named in a-z, 0-9, _ and -, a letter first, at most 40: rename it"
 
 
 def _content(root: Path, file: Path, path: str) -> bytes:
     """Up to one byte more than a file may hold. Only a plain file inside *root* is opened."""
+    try:
+        return _read(root, file, path)
+    except OSError as error:
+        words = f"the file can't be read ({error.strerror}): check its permissions and where it leads"
+        raise AgentFolderError(words, path=path) from None
+
+
+def _read(root: Path, file: Path, path: str) -> bytes:
     if not file.is_symlink() and not file.exists() and not file.parent.is_symlink():
-        other = next((e.name for e in file.parent.iterdir() if e.name.lower() == FILE.lower()), None)
-        mend = (
-            f"rename {other} to {FILE}" if other else f"write one, or hide the folder as .{file.parent.name}"
-        )
-        raise AgentFolderError(f"the folder has no {FILE}: {mend}", path=path)
+        wanted = file.name.lower()
+        other = next((e.name for e in file.parent.iterdir() if e.name.lower() == wanted), None)
+        hidden = f"write one, or hide the folder as .{file.parent.name}"
+        mend = f"rename {other} to {file.name}" if other else hidden
+        raise AgentFolderError(f"the folder has no {file.name}: {mend}", path=path)
     real = Path(os.path.realpath(file))  # resolve() raises on a loop of links, this lets open() say it
     if not real.is_relative_to(root):
         raise AgentFolderError(
             "a link leads out of the folder of agents: put a copy of the file here instead", path=path
         )
     if real.exists() and not real.is_file():
-        raise AgentFolderError("this is not a file: write the front matter and the role into one", path=path)
+        raise AgentFolderError("this is not a file: write the front matter and the text into one", path=path)
     with real.open("rb") as opened:
         return opened.read(MAX_BYTES + 1)
 
 
-def _clashes(agents: Mapping[str, Agent], pages: Mapping[str, Page]) -> list[tuple[str, AgentFolderError]]:
-    named = defaultdict(list)
-    for key, agent in agents.items():
-        named[unicodedata.normalize("NFKC", agent.name).casefold()].append(key)
-    chiefs = [key for key, agent in agents.items() if agent.chief]
+def _skills(root: Path, folder: Path, prefix: str) -> list[tuple[Skill, Page]]:
+    """The skills in the folder of an agent, by name, each with its file."""
+    place, path = folder / SKILLS, f"{prefix}{folder.name}/{SKILLS}"
+    if not place.exists() and not place.is_symlink():
+        return []
+    try:
+        loose = sorted(e.name for e in place.iterdir() if e.suffix == ".md" and not e.name.startswith("."))
+        folders = _folders(place)
+    except OSError as error:
+        words = f"the skills can't be read ({error.strerror}): check the folder and where it leads"
+        raise AgentFolderError(words, path=path) from None
+    if loose:
+        mend = f"move it to {Path(loose[0]).stem}/{SKILL_FILE}"
+        raise AgentFolderError(f"a skill is a folder of its own: {mend}", path=f"{path}/{loose[0]}")
+    if len(folders) > MOST_SKILLS:
+        raise AgentFolderError(f"more than {MOST_SKILLS} skills: put some of them together", path=path)
+    return [_skill(root, skill, f"{path}/{skill.name}") for skill in folders]
+
+
+def _skill(root: Path, folder: Path, path: str) -> tuple[Skill, Page]:
+    if FOLDER_NAME.fullmatch(folder.name) is None:
+        raise AgentFolderError(f"a skill's folder is {_NAMED}", path=path)
+    path = f"{path}/{SKILL_FILE}"
+    page = read_page(_content(root.resolve(), folder / SKILL_FILE, path), path)
+    fields = Fields(path, page.keys, line=1, known=SKILL_KEYS)
+    if fields.get("name", Fields.line, folder.name) != folder.name:
+        raise fields.wrong("name", f"a skill goes by its folder's name: write {folder.name}, or leave it out")
+    about = fields.need(
+        "description",
+        lambda of, key: of.line(key, LONGEST_DESCRIPTION),
+        "say in one line what the skill is for",
+    )
+    if not page.body.strip():
+        raise AgentFolderError("the skill says nothing: write it below the front matter", path=path)
+    return Skill(name=folder.name, about=about, text=page.body), page
+
+
+def _clashes(found: Sequence[_Found]) -> list[tuple[_Found, AgentFolderError]]:
+    by_key, by_name = defaultdict(list), defaultdict(list)
+    for one in found:
+        by_key[one.agent.key].append(one)
+        by_name[unicodedata.normalize("NFKC", one.agent.name).casefold()].append(one)
+    twice = [group for group in by_key.values() if len(group) > 1]
+    clashes = [
+        (one, AgentFolderError(f"{_others(one, group)} is named so too: rename one", path=one.page.path))
+        for group in twice
+        for one in group
+    ]
+    chiefs = [one for one in found if one.agent.chief]
     groups = [
-        *(("name", keys, f"the name {agents[keys[0]].name}: give each its own") for keys in named.values()),
+        *(
+            ("name", group, f"the name {group[0].agent.name}: give each its own")
+            for group in by_name.values()
+        ),
         ("chief", chiefs, "chief: true: leave it to one"),
     ]
-    found = []
-    for field, keys, words in groups:
-        for key in keys if len(keys) > 1 else ():
-            others = ", ".join(other for other in keys if other != key)
-            line = pages[key].keys[field].said
-            error = AgentFolderError(f"{others} also has {words}", path=f"{key}/{FILE}", line=line)
-            found.append((key, error))
-    return found
+    for field, group, words in groups:
+        for one in group if len(group) > 1 else ():
+            line = one.page.keys[field].said
+            error = AgentFolderError(f"{_others(one, group)} also has {words}", path=one.page.path, line=line)
+            clashes.append((one, error))
+    return clashes
+
+
+def _others(one: _Found, group: Sequence[_Found]) -> str:
+    return ", ".join(other.page.path.removesuffix(f"/{FILE}") for other in group if other is not one)
 
 
 # ── keys ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def _agent(key: str, page: Page) -> Agent:
+def _agent(key: str, page: Page, skills: Sequence[tuple[Skill, Page]]) -> Agent:
     fields = Fields(page.path, page.keys, line=1, known=KEYS)
     tools: tuple[str, ...] = fields.get("tools", _tool_names, ())
     return Agent(
@@ -173,7 +243,8 @@ def _agent(key: str, page: Page) -> Agent:
         limits=fields.get("limits", _limits, Limits()),
         triggers=fields.get("triggers", _triggers, ()),
         interactive=fields.get("interactive", Fields.switch, False),
-        digest=digest({FILE: page.text}),
+        skills=tuple(skill for skill, _ in skills),
+        digest=digest({FILE: page.text, **{f"{SKILLS}/{s.name}/{SKILL_FILE}": p.text for s, p in skills}}),
     )
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from core.gate import Risk
     from core.host import BaseHost
     from core.tools import Tool, ToolContext, tool
+    from core.work import Reached
 
 _APP = Path(__file__).with_name("_app")
 if _APP.is_dir():
@@ -27,6 +28,7 @@ _OFFERED = {
     "Agent": "core.agents",
     "BaseHost": "core.host",
     "NeedsConnect": "core.errors",
+    "Reached": "core.work",
     "Risk": "core.gate",
     "Tool": "core.tools",
     "ToolContext": "core.tools",
@@ -34,7 +36,17 @@ _OFFERED = {
     "tool": "core.tools",
 }
 
-__all__ = ["Agent", "BaseHost", "NeedsConnect", "Risk", "Tool", "ToolContext", "ToolFailed", "tool"]
+__all__ = [
+    "Agent",
+    "BaseHost",
+    "NeedsConnect",
+    "Reached",
+    "Risk",
+    "Tool",
+    "ToolContext",
+    "ToolFailed",
+    "tool",
+]
 
 
 def __getattr__(name: str) -> object:

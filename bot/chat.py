@@ -24,7 +24,6 @@ from adapters.console import (
     RowView,
     choices_line,
     progress,
-    step_words,
     text,
 )
 from bot.commands.ask import open_task, say
@@ -38,6 +37,7 @@ from core.parks import Choice, DecisionKind, ParkKind
 from core.plan import RunState, Step
 from core.ports import ParkView
 from core.poster import Poster, editable_by
+from core.progress import step_words
 from core.tasks import Json, Task, TaskState
 
 LOOK_SECONDS = 0.1

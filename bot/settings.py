@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, NamedTuple, Self
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from core.errors import ConfigError
@@ -32,6 +32,10 @@ def _database_url(text: str) -> str:
             "write sqlite+aiosqlite:///<file> or postgresql+asyncpg://<user>:<password>@<host>/<name>"
         )
     return text
+
+
+def _paths(text: object) -> object:
+    return [part for part in text.split(os.pathsep) if part] if isinstance(text, str) else text
 
 
 def _http_url(text: str) -> str:
@@ -87,8 +91,9 @@ class Settings(BaseSettings):
     host_app: Annotated[str, AfterValidator(_class)] | None = Field(
         default=None, description="the app's host class, <module>:<class>; how the bot finds the app's tools"
     )
-    agents_dir: Path | None = Field(
-        default=None, description="the folder of agents; without it ./agents, else the packaged ones"
+    agents_dir: Annotated[tuple[Path, ...], BeforeValidator(_paths)] = Field(
+        default=(),
+        description=f"folders of agents, {os.pathsep} between; without it ./agents, else the packaged one",
     )
     model: str = Field(default="gpt-4o", description="the model of agents that name none")
     openai_api_key: SecretStr | None = Field(default=None, description="the key for the model's service")
@@ -181,6 +186,8 @@ def _shown(value: object) -> str:
         return "set"
     if isinstance(value, float):
         return f"{value:g}"
+    if isinstance(value, tuple):
+        return os.pathsep.join(map(str, value)) or "not set"
     return _without_password(str(value))
 
 

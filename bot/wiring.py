@@ -156,7 +156,7 @@ def load_host_agents(host: BaseHost, settings: Settings) -> None:
     Raises AgentFolderError with the file, or ConfigError.
     """
     if not host.agents:
-        host.agents = load_agents(agents_folder(settings))
+        host.agents = load_agents(*agents_folders(settings))
     if wrong := check_against(host.agents, {*host.tools, *BUILTINS}):
         raise wrong[0]
     try:
@@ -165,14 +165,13 @@ def load_host_agents(host: BaseHost, settings: Settings) -> None:
         raise ConfigError(str(error)) from error
 
 
-def agents_folder(settings: Settings) -> Path:
-    """AGENTS_DIR, else ./agents, else the packaged one. Raises ConfigError where AGENTS_DIR is no folder."""
-    if settings.agents_dir is not None:
-        if not settings.agents_dir.is_dir():
-            raise ConfigError(f"AGENTS_DIR: there is no folder {settings.agents_dir}")
-        return settings.agents_dir
-    here = Path("agents")
-    return here if here.is_dir() else Path(importlib.import_module("core").__path__[0]).with_name("agents")
+def agents_folders(settings: Settings) -> Sequence[Path]:
+    """Those of AGENTS_DIR, else ./agents, else the packaged one. Raises ConfigError where one is none."""
+    for folder in settings.agents_dir:
+        if not folder.is_dir():
+            raise ConfigError(f"AGENTS_DIR: there is no folder {folder}")
+    here, packaged = Path("agents"), Path(importlib.import_module("core").__path__[0]).with_name("agents")
+    return settings.agents_dir or [here if here.is_dir() else packaged]
 
 
 # ── the model ────────────────────────────────────────────────────────────────────────────────

@@ -23,6 +23,15 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Skill:
+    """What an agent can read up on: *about* is offered, *text* read on demand."""
+
+    name: str
+    about: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Agent:
     """An agent as its folder or program declares it. *settings* are by risk or by tool; a tool's wins."""
 
@@ -38,6 +47,7 @@ class Agent:
     limits: Limits = field(default_factory=Limits)
     triggers: tuple[Mapping[str, object], ...] = ()
     interactive: bool = False
+    skills: tuple[Skill, ...] = ()
     digest: str = ""
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from core.calls import ParksAs
 from core.errors import ToolFailed
 from core.gate import Risk
+from core.skills import READ_SKILL, read_skill
 from core.tasks import Json
 from core.tools import Tool, ToolContext
 
@@ -41,4 +42,6 @@ ASK_OWNER: Final = Tool(
     parks_as=ParksAs.QUESTION,
 )
 
-BUILTINS: Final[Mapping[str, Tool]] = MappingProxyType({ASK_OWNER.name: ASK_OWNER})
+BUILTINS: Final[Mapping[str, Tool]] = MappingProxyType(
+    {ASK_OWNER.name: ASK_OWNER, READ_SKILL: read_skill(())}  # of an agent with skills: its own, see proposals
+)

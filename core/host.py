@@ -5,17 +5,24 @@ arguments. Methods may do I/O: none of them is called inside a transaction. What
 (stopping, messages joining a running task, the audit) needs nothing here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from core.agents import Agent
+from core.calls import Call, Outcome
 from core.ids import OrgId
-from core.ports import Model
+from core.ports import Model, ParkView
 from core.tasks import Json, Task
 from core.tools import Tool
+from core.work import Reached
 
 
 class BaseHost:
-    """An app's host. Set `tools`; leave `agents` empty to have them read from the agents folder."""
+    """An app's host. Set `tools`; leave `agents` empty to have them read from the agents folder.
+
+    Every method may be a coroutine or a plain function, and has ten seconds. One that raises harms no
+    run (docs/host.md): where its answer is needed the task is delayed, what it was only told is lost.
+    """
 
     tools: Mapping[str, Tool] = {}
     agents: Mapping[str, Agent] = {}
@@ -30,18 +37,49 @@ class BaseHost:
     async def close(self) -> None:
         """Called once at the process's end."""
 
+    # ── what a request is made of ────────────────────────────────────────────────────────────
+
     async def model_for(self, task: Task, agent: Agent) -> Model | None:
         """The model that works on *task*; None: the settings' endpoint. An organization may bring its own."""
         return self.model
 
     async def system_prompt(self, task: Task, agent: Agent) -> str:
-        """Who the agent is. The same for all rounds of a task, so that providers can cache it."""
+        """Who the agent is. The same for all rounds of a task, so that providers can cache it.
+
+        The agent's skills are added to it.
+        """
         title = f", {agent.title}" if agent.title else ""
         return f"You are {agent.name}{title}.\n\n{agent.role}".rstrip()
 
     async def context(self, org: OrgId) -> Mapping[str, str]:
-        """Facts of the business; ``time_zone`` is how its people read times. Default: UTC."""
-        return {"time_zone": "UTC"}
+        """Facts of the business; ``time_zone`` is how its people read times. Default: as its row says."""
+        return {}
+
+    async def clock(self, task: Task, at: datetime) -> str:
+        """How the time *at*, in the business's time zone, reads; empty: the model is told of none.
+
+        It rides on the first message of a request, never in the system prompt, and is asked once a run
+        and quarter of an hour: a request begins like the one before, and providers can cache that.
+        """
+        return f"It is {at:%A, %d %B %Y, %H:%M} ({at.tzinfo})."
+
+    # ── what may run ─────────────────────────────────────────────────────────────────────────
+
+    async def refuse_run(self, task: Task, agent: Agent) -> str | None:
+        """Why *task* may not go on now (no credit left, say), asked before each step; None: it may."""
+        return None
+
+    async def token_budget(self, task: Task, agent: Agent) -> int | None:
+        """How many tokens *agent* may use in a rolling day; None: any number. Asked once a run."""
+        return agent.limits.daily_tokens
+
+    async def before_tool(self, task: Task, call: Call) -> None:
+        """*call* is about to run; an effect is not marked yet. A ToolFailed, in words, forbids it."""
+
+    async def after_tool(self, task: Task, call: Call, outcome: Outcome, result: Json) -> None:
+        """*call*'s handler is done. A crash in between leaves this out."""
+
+    # ── what is the same, and whom it reaches ────────────────────────────────────────────────
 
     def sent_key(self, task: Task, tool: Tool, args: Mapping[str, Json]) -> str | None:
         """What makes two sends the same one, such as the recipient and the kind of message.
@@ -50,9 +88,23 @@ class BaseHost:
         """
         return None
 
-    async def refuse_run(self, task: Task, agent: Agent) -> str | None:
-        """Why *task* may not go on now (no credit left, say), asked before each step; None: it may."""
+    def reach_key(self, task: Task, tool: Tool, args: Mapping[str, Json]) -> Reached | None:
+        """Whom a call writes to, so that an answer from there finds the task (I28). None: nobody."""
         return None
+
+    # ── news ─────────────────────────────────────────────────────────────────────────────────
+
+    async def notify_parked(self, task: Task, parks: Sequence[ParkView]) -> None:
+        """These parks have opened, and wait for a person: a push, a text message, a mail.
+
+        Their cards are posted without this. A crash in between leaves it out.
+        """
+
+    async def mark(self, task: Task, doing: str) -> None:
+        """What the run does next, in words: live progress."""
+
+    async def thought(self, task: Task, text: str) -> None:
+        """What the model said beside its calls, as it works."""
 
 
 def risks_of(host: BaseHost) -> dict[str, str]:

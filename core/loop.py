@@ -7,13 +7,15 @@ and the rows say what another run has to do.
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import assert_never
 
 from core.agents import Agent
 from core.calls import Call, CallState, Outcome
+from core.compaction import clearing, tokens
 from core.decisions import Desk, slip
-from core.errors import ModelBusy, ModelError, NeedsConnect
+from core.errors import ModelBusy, ModelError, ModelOverflow, NeedsConnect
+from core.hooks import Addressed, Hooks, HostFailed
 from core.host import BaseHost
 from core.ids import CallId, Run
 from core.lookups import context_of
@@ -23,9 +25,12 @@ from core.moves.effects import Marked, again, found_out, lost_result, mark, outc
 from core.moves.ends import delay, end, fail, give_back
 from core.moves.rounds import note, record_reply, reserve, take
 from core.moves.waits import Asking, ask, rest
+from core.people import Organization
 from core.plan import (
     MISSING,
     OVERTIME,
+    REFUSAL,
+    TOO_LONG,
     Ask,
     AskModel,
     Compact,
@@ -41,21 +46,28 @@ from core.plan import (
     RunState,
     Settle,
     Signals,
+    Size,
     Step,
     Take,
     next_step,
     run_state,
 )
-from core.ports import Clock, Ids, Model, Store, Transcript
+from core.ports import Clock, Ids, Model, ParkView, Store, Transcript
+from core.progress import step_words
 from core.proposals import declined, propose, storable, told, tools_of
 from core.repeats import reminded, repeated
-from core.tasks import Json, MessageKind
+from core.skills import offered
+from core.tasks import Json, MessageKind, Task
 from core.tools import Seen, Tool, ToolContext, check, look, went_out
 from core.tools import run as run_tool
 from core.transcript import NUDGES, turns
-from core.work import NOTHING, Fenced, Move, Need, NewMessage, R, Spend
+from core.work import NOTHING, Change, Fenced, Lost, Move, Need, NewMessage, R, Spend, Work
 
 READS_AT_ONCE = 10
+SAME_TIME = timedelta(minutes=15)
+"""How long a model is told the same time within a run."""
+MODEL_AWAY = "The model is not answering; I go on as soon as it does."
+APP_AWAY = "The app behind me is not answering; I go on as soon as it does."
 REPLY_CAP = 200_000
 """Characters of a reply's text that are kept (bad-inputs.md 11)."""
 _USAGE = Need(usage=True)
@@ -96,6 +108,9 @@ class TaskRun:
     leaving: Callable[[], bool] = _never
     agent: Agent = field(init=False)
     _since: datetime = field(init=False)
+    _organization: Organization = field(init=False)
+    _failing: bool = field(default=False, init=False)  # the app did not say whether the task may go on
+    _time: tuple[datetime, str] | None = field(default=None, init=False)  # as the model was told it, and when
     _reserved: Spend | None = field(default=None, init=False)
     _history: Transcript | None = field(default=None, init=False)  # as it was at this round's request
 
@@ -104,8 +119,9 @@ class TaskRun:
         work = await self.store.tasks.load(self.run)
         if isinstance(work, Fenced):
             return
-        self.agent = await self.desk.working(work.task.org, work.task.agent, by=f"worker:{self.run.worker}")
-        self._since = self.clock.now()
+        self._organization, self._since = work.organization, self.clock.now()
+        working = await self.desk.working(work.task.org, work.task.agent, by=f"worker:{self.run.worker}")
+        self.agent = await self._budgeted(work.task, working)
         state: Answer | None = run_state(work, self.agent)
         while isinstance(state, RunState):
             if self.leaving():
@@ -114,6 +130,7 @@ class TaskRun:
             state = await self._signalled(state)
             step = next_step(state)
             await self.on_step(step, state)
+            await self.hooks.does(state.task, step_words(step, state))
             state = await self.perform(step, state)
 
     @property
@@ -123,6 +140,10 @@ class TaskRun:
     @property
     def host(self) -> BaseHost:
         return self.desk.host
+
+    @property
+    def hooks(self) -> Hooks:
+        return Hooks(host=self.host, clock=self.clock)
 
     @property
     def ids(self) -> Ids:
@@ -135,9 +156,21 @@ class TaskRun:
         return replace(state, refusal=await self._refusal(state), over=state.over or late)
 
     async def _refusal(self, state: RunState) -> str | None:
-        if self.agent.key not in self.host.agents:
-            return f"There is no agent {self.agent.key} any more."
-        return await self.host.refuse_run(state.task, self.agent)
+        """Why the host refuses the run. Unsaid, open calls get their results, and no model is asked."""
+        try:
+            return await self.hooks.refusal(state.task, self.agent)
+        except HostFailed:
+            self._failing = True
+            return None
+
+    async def _budgeted(self, task: Task, agent: Agent) -> Agent:
+        """*agent* with the day's tokens the host grants it."""
+        try:
+            daily = await self.hooks.token_budget(task, agent)
+        except HostFailed:
+            self._failing = True
+            return agent
+        return replace(agent, limits=replace(agent.limits, daily_tokens=daily))
 
     async def perform(self, step: Step, state: RunState) -> Answer | None:
         """What *step* says is done; the state after it, Fenced, or None where the run is over."""
@@ -162,8 +195,7 @@ class TaskRun:
                 nudge = NewMessage(kind=MessageKind.NUDGE, body={"text": NUDGES[why]})
                 return await self._change(note(self.run, self.agent, nudge))
             case Compact():
-                words = "The conversation no longer fits the model."
-                return await self._fail("size", words)
+                return await self._compact(state)
             case Hold(kind=kind):
                 signals, unused = self._signals(state), self._unused()
                 names = slip(self.ids)
@@ -229,6 +261,8 @@ class TaskRun:
 
         async def one(call: Call) -> tuple[Call, _Ran]:
             async with gate:
+                if (problem := await self.hooks.problem(state.task, call)) is not None:
+                    return call, _Ran(result=error(Outcome.FAILED, problem))
                 return call, await self._handler(call, state)
 
         done = await asyncio.gather(*(one(c) for c in calls))
@@ -249,7 +283,7 @@ class TaskRun:
     async def _run_effect(self, call: Call, state: RunState) -> Answer:
         """Check, mark, handler, outcome. The handler starts only once the marker is committed (I2)."""
         tool = self._tool(call, state)
-        problem, seen = None, Seen()
+        problem, seen, addressed = None, Seen(), Addressed()
         if tool is not None:
             context = self._context(call, state)
             found = await check(tool, call.args, context, self.clock)
@@ -258,19 +292,22 @@ class TaskRun:
             if needs is not None and call.state is CallState.PROPOSED:
                 return await self._change(ask(self.run, self.agent, [self._connecting(call, needs)]))
             problem = str(found) if isinstance(found, NeedsConnect) else found
-        key = None if tool is None else self.host.sent_key(state.task, tool, call.args)
+            addressed = await self.hooks.addressed(state.task, tool, call)
+            problem = problem or seen.problem or addressed.problem
+            problem = problem or await self.hooks.problem(state.task, call)
         move = mark(
             self.run,
             self.agent,
             call.id,
             tool=None if tool is None else ToolFacts(digest=tool.digest, risk=tool.risk),
-            sent_key=key,
+            sent_key=addressed.key,
+            reached=addressed.reached,
             slip=slip(self.ids),
-            problem=problem or seen.problem,
+            problem=problem,
             seen=seen.value,
         )
-        own = call.effect_key or key or call.id
-        sent_key = call.sent_key or key
+        own = call.effect_key or addressed.key or call.id
+        sent_key = call.sent_key or addressed.key
         need = Need(call=call.id, effect_key=own, sent_key=sent_key, roster=True, starts=True)
         marked = await self._change(move, need)
         if not isinstance(marked, Marked):
@@ -309,6 +346,7 @@ class TaskRun:
             return _Ran(result=error(Outcome.FAILED, f"The tool {call.tool} is gone."))
         done = await run_tool(tool, call.args, self._context(call, state), self.clock)
         result = Result(outcome=done.outcome, result=done.result)
+        await self.hooks.ran(state.task, call, result)
         return _Ran(result=result, taints=tool.taints, needs=done.needs)
 
     async def _ask(self, calls: Sequence[Call], state: RunState) -> Answer:
@@ -345,7 +383,14 @@ class TaskRun:
             if self._reserved is None or isinstance(answer, Fenced):
                 return answer
             state = answer
-        model = await self.host.model_for(state.task, self.agent) or self.default_model
+        try:
+            model = await self.hooks.model(state.task, self.agent) or self.default_model
+            system = await self.hooks.system_prompt(state.task, self.agent)
+        except HostFailed:
+            self._failing = True
+        if self._failing:
+            await self._delay(APP_AWAY)
+            return None
         if model is None:
             words = "No model is set up: set MODEL and a model key, or give the host a model."
             return await self._fail("model", words)
@@ -353,29 +398,57 @@ class TaskRun:
         if said.messages and said.messages[-1].epoch > self.run.epoch:
             return Fenced(run=self.run)  # another run has gone on meanwhile; no request is spent on it
         tools = tools_of(self.host, state.task, self.agent)
-        system = await self.host.system_prompt(state.task, self.agent)
+        now = await self._now(state.task)
         request = Request(
-            turns=turns(system, said.messages, said.calls, wrap=wrap),
+            turns=turns(
+                f"{system}{offered(self.agent.skills)}", said.messages, said.calls, now=now, wrap=wrap
+            ),
             tools=() if wrap else tuple(t.spec() for t in tools.values()),
             max_tokens=self.agent.limits.reply_tokens,
             model=self.agent.model,
         )
+        if self._surely_too_long(request) and clearing(said.messages, said.calls) is not None:
+            return replace(state, size=Size.CLEARABLE)
         try:
             reply = await model.reply(request)
         except ModelBusy as busy:
-            await self._delay(busy)
+            await self._delay(MODEL_AWAY, busy.retry_after_seconds)
             return None
+        except ModelOverflow:
+            can_clear = clearing(said.messages, said.calls) is not None
+            return replace(state, size=Size.CLEARABLE if can_clear else Size.TOO_BIG)
         except ModelError as refused:
             return await self._fail("model", str(refused))
         proposals = propose(reply.calls, tools, declined(said.messages, said.calls), self.ids)
         spent = self._spent(reply)
         move_reply = record_reply(self.run, self.agent, _kept(reply), proposals, spent, wrap=wrap)
-        return await self._change(move_reply)
+        answer = await self._change(move_reply)
+        if reply.calls:
+            await self.hooks.thinks(state.task, reply.text)
+        return answer
 
-    async def _delay(self, busy: ModelBusy) -> None:
-        """The task waits for the service, with one notice (ports-and-tables.md §4.10)."""
-        notice = "The model is not answering; I go on as soon as it does."
-        seconds = busy.retry_after_seconds
+    async def _now(self, task: Task) -> str:
+        """The time as the host has it read; the same for a while, so that requests begin alike."""
+        at = self.clock.now()
+        if self._time is None or at - self._time[0] >= SAME_TIME:
+            self._time = at, await self.hooks.time(task, self._organization)
+        return self._time[1]
+
+    def _surely_too_long(self, request: Request) -> bool:
+        """The agent's window is known, and too small; where it isn't, the service says so."""
+        window = self.agent.limits.window
+        return window is not None and tokens(request) > window
+
+    async def _compact(self, state: RunState) -> Answer:
+        """One row more, which clears old results (K7); cut before its commit, it is all done again."""
+        said = await self.store.tasks.transcript(self.run.ref)
+        found = clearing(said.messages, said.calls)
+        if found is None:
+            return replace(state, size=Size.TOO_BIG)
+        return await self._change(note(self.run, self.agent, found.row()))
+
+    async def _delay(self, notice: str, seconds: float | None = None) -> None:
+        """The task waits for the model's service or the app, with one notice (ports-and-tables.md §4.10)."""
         await self._change(delay(self.run, seconds=seconds, notice=notice, release=self._unused()))
 
     async def _fail(self, reason: str, words: str) -> Answer | None:
@@ -416,7 +489,24 @@ class TaskRun:
         return Signals(refusal=state.refusal, size=state.size, overtime=state.over == OVERTIME)
 
     async def _change(self, move: Move[R], need: Need = NOTHING) -> R:
-        return await self.store.tasks.change(self.run.ref, move, need)
+        """*move* is written, and the host has been told of the parks it opened."""
+        opened: list[ParkView] = []
+
+        def watched(work: Work, at: datetime) -> tuple[Change | Lost, R]:
+            change, answer = move(work, at)
+            opened[:] = [] if isinstance(change, Lost) else _opened(work.after(change, at), change)
+            return change, answer
+
+        watched.__qualname__ = move.__qualname__
+        answer = await self.store.tasks.change(self.run.ref, watched, need)
+        if opened:
+            await self.hooks.parked(opened[0].task, opened)
+        return answer
+
+
+def _opened(after: Work, change: Change) -> list[ParkView]:
+    """The parks that *change* has opened, with what they are about."""
+    return [ParkView(park=p, task=after.task, call=after.call(p.call_id)) for p in change.parks if p.open]
 
 
 _SETTLED_WORDS = {
@@ -426,12 +516,21 @@ _SETTLED_WORDS = {
 }
 
 
+_WHY = {
+    TOO_LONG: "The conversation no longer fits the model.",
+    REFUSAL: "The model refused to answer, or its service held the answer back, without a reason.",
+}
+"""Why an episode failed, where the rows hold no words for it."""
+
+
 def _end_result(step: End, state: RunState) -> Json:
     """What the episode ends with: the finish tool's value, the agent's words, or why there are none."""
     if state.finish is not MISSING:
         return {"value": state.finish}
     if step.outcome is EndKind.REFUSED:
         return {"error": step.reason}
+    if step.reason in _WHY:
+        return {"error": _WHY[step.reason]}
     text = state.reply.text if state.reply is not None else None
     return {"value": text} if text else None
 

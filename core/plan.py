@@ -304,6 +304,10 @@ ATTEMPTS = 5
 """Leases lost in a row before a task counts as one that kills its process."""
 READ_ATTEMPTS = 3
 """Leases lost in a row before its reads are given up (C20)."""
+REFUSAL = "refusal"
+"""Why an episode ends whose model, or its service, held the whole answer back."""
+TOO_LONG = "size"
+"""Why an episode ends whose conversation no longer fits its model."""
 REPEATS = 2
 """The same call with the same result for the third time ends in a closing round (I25)."""
 _WENT_THROUGH = frozenset({Outcome.SUCCEEDED, Outcome.OBSERVED, Outcome.DUPLICATE})
@@ -384,13 +388,16 @@ def _next_round(s: RunState) -> Step:
         return Nudge(s.reply.why_not_final)
     if s.over is not None or s.repeats >= REPEATS:
         if s.agent.limits.wrap_up and not (s.over is not None and s.over.hard):
-            return AskModel(wrap=True)
+            return _ask_model(s, wrap=True)
         return _at_limit(s)
+    return _ask_model(s, wrap=False)
+
+
+def _ask_model(s: RunState, *, wrap: bool) -> Step:
+    """The request, where it fits: a closing round that does not would be asked for again for ever."""
     if s.size is Size.TOO_BIG:
-        return End(EndKind.FAILED, "size")
-    if s.size is not Size.FITS:
-        return Compact(s.size)
-    return AskModel(wrap=False)
+        return End(EndKind.FAILED, TOO_LONG)
+    return AskModel(wrap=wrap) if s.size is Size.FITS else Compact(s.size)
 
 
 def _after_reply(s: RunState, reply: Reply) -> Step | None:
@@ -399,7 +406,7 @@ def _after_reply(s: RunState, reply: Reply) -> Step | None:
     if reply.is_final:
         return Hold(HoldKind.MESSAGE) if s.agent.interactive else End(EndKind.DONE, "answered")
     if reply.refused:
-        return End(EndKind.FAILED, "refusal")
+        return End(EndKind.FAILED, REFUSAL)
     return None
 
 

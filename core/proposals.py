@@ -21,6 +21,7 @@ from core.moves.common import Result, error
 from core.moves.rounds import RECEIVED_AT, Proposal
 from core.plan import FINISH_TOOL
 from core.ports import Ids
+from core.skills import READ_SKILL, read_skill
 from core.tasks import Message, MessageKind, Task
 from core.tools import Tool, clean, find, finish
 
@@ -32,10 +33,11 @@ TEXT_CAP = 20_000
 def tools_of(host: BaseHost, task: Task, agent: Agent) -> dict[str, Tool]:
     """The tools *agent* may name in *task*, by name, the app's before the built-in ones.
 
-    `finish` is among them where the task's result has a shape.
+    `finish` is among them where the task's result has a shape, `read_skill` where the agent has skills.
     """
-    known = {**BUILTINS, **host.tools}
-    own = {name: known[name] for name in agent.tools if name in known}
+    known = {**BUILTINS, READ_SKILL: read_skill(agent.skills), **host.tools}
+    named = (*agent.tools, READ_SKILL) if agent.skills else agent.tools
+    own = {name: known[name] for name in named if name in known}
     return own if task.schema is None else {**own, FINISH_TOOL: finish(task.schema)}
 
 

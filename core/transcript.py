@@ -4,7 +4,7 @@ The transcript keeps what was said; results stand on the calls. So a request is 
 both, and a task resumed days later asks exactly what it would have asked at once.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from core.calls import Call, Outcome
 from core.canonical import dump
@@ -24,6 +24,11 @@ WRAP_UP = (
     "not, and what is still open."
 )
 
+CLEARED = "Done. What it returned was cleared to make room; call it again if it is still needed."
+CLEARED_EFFECT = "Done. What it returned was cleared to make room."
+WORTH_CLEARING = 200
+"""Characters: a shorter result stays, for what little room it takes."""
+
 
 def wire_id(call: Call) -> str:
     """The id a call has in every request: ours, so that it is unique whatever the provider wrote.
@@ -34,21 +39,44 @@ def wire_id(call: Call) -> str:
 
 
 def turns(
-    system: str, messages: Sequence[Message], calls: Sequence[Call], *, wrap: bool = False
+    system: str, messages: Sequence[Message], calls: Sequence[Call], *, now: str = "", wrap: bool = False
 ) -> tuple[Turn, ...]:
-    """The whole request's messages, the system text first. Raises IllegalMove while a call is open (I3)."""
+    """The whole request's messages, the system text first. Raises IllegalMove while a call is open (I3).
+
+    *now*, how the time reads, rides on the first of them: in the system text it would keep the tools and
+    that text, which services cache, from being the same ones as a minute ago.
+    """
     by_round: dict[tuple[int, int | None], list[Call]] = {}
     for call in sorted(calls, key=lambda c: (c.episode, c.round or 0, c.ordinal)):
         by_round.setdefault((call.episode, call.round), []).append(call)
     said = [Turn(role="system", text=system)] if system else []
+    gone = covered(messages)
     for message in messages:
-        said.extend(_turns(message, by_round.get((message.episode, message.round), ())))
+        said.extend(_turns(message, by_round.get((message.episode, message.round), ()), gone))
     if wrap:
         said.append(Turn(role="user", text=WRAP_UP))
+    if now:
+        first = next(n for n, turn in enumerate(said) if turn.role == "user")
+        said[first] = Turn(role="user", text=f"{said[first].text}\n\n[note] {now}")
     return tuple(said)
 
 
-def _turns(message: Message, calls: Sequence[Call]) -> Iterator[Turn]:
+def covered(messages: Sequence[Message]) -> Container[int]:
+    """The seqs of the rows whose results are cleared. A compact row covers all before what it ends with."""
+    ends = [m.to_seq for m in messages if m.kind is MessageKind.COMPACT and m.to_seq is not None]
+    return range(max(ends, default=0) + 1)
+
+
+def clearable(call: Call) -> bool:
+    """Its result may be cleared: long, and nothing but what a tool returned.
+
+    What a person decided or answered stays, and that an effect was done, failed or is unknown (I26).
+    """
+    returned = call.outcome is Outcome.SUCCEEDED and call.parks_as is None
+    return returned and len(result_text(call.result)) > WORTH_CLEARING
+
+
+def _turns(message: Message, calls: Sequence[Call], gone: Container[int]) -> Iterator[Turn]:
     if message.kind is MessageKind.ASSISTANT:
         yield Turn(
             role="assistant",
@@ -56,7 +84,8 @@ def _turns(message: Message, calls: Sequence[Call]) -> Iterator[Turn]:
             calls=tuple(WireCall(id=wire_id(c), name=c.tool, arguments=_proposed(c)) for c in calls),
         )
         for call in calls:
-            yield Turn(role="tool", text=result_words(call), call_id=wire_id(call))
+            words = result_words(call, cleared=message.seq in gone)
+            yield Turn(role="tool", text=words, call_id=wire_id(call))
     elif message.kind is not MessageKind.COMPACT:
         yield Turn(role="user", text=_words(message))
 
@@ -90,11 +119,13 @@ def _said(result: Json) -> str:
     return value if isinstance(value, str) else dump(value)
 
 
-def result_words(call: Call) -> str:
+def result_words(call: Call, *, cleared: bool = False) -> str:
     """A settled call's result, with the difference where a person changed what ran."""
     if not call.settled:
         raise IllegalMove(f"call {call.number} has no result yet, so the model can't be asked (I3)")
     text = result_text(call.result)
+    if cleared and clearable(call):
+        text = CLEARED if call.pure else CLEARED_EFFECT
     changes = edited(call)
     return f"{changes} {text}" if changes else text
 

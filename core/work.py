@@ -94,7 +94,10 @@ class PostKind(StrEnum):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PostIntent:
-    """A message that should exist at the task's thread. Written again, it is the same one, revised."""
+    """A message that should exist at the task's thread. Written again, it is the same one, revised.
+
+    *once*: written again, it stays as it is: what it says was said.
+    """
 
     kind: PostKind
     dedup_key: str
@@ -102,6 +105,7 @@ class PostIntent:
     round: int | None = None
     body: Json = None  # what its rows won't say later; None keeps what the post has
     prio: int = 1  # lower first: cards and reports before progress
+    once: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -122,6 +126,24 @@ class Spend:
     hour: datetime
     reserved: int = 0
     used: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reached:
+    """Whom an effect writes to: an answer from *address*, in that thread, finds its task (I28)."""
+
+    surface: str  # mail, sms, …
+    address: str
+    thread_ref: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reach:
+    """A row of whom the task wrote to; an answer wakes it until *until*."""
+
+    to: Reached
+    call_id: CallId
+    until: datetime
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,6 +170,7 @@ class Change:
     assigned: tuple[EventKey, ...] = ()  # inbox rows that belong to this task, unread
     spend: tuple[Spend, ...] = ()
     events: tuple[TaskEvent, ...] = ()
+    reach: tuple[Reach, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,7 +14,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from adapters.store.engine import Database
 from adapters.store.order import place
 from adapters.store.rows import Values, audit_row, call_row, event_row, message_row, park_row, task_row
-from adapters.store.tables import audit, calls, events, inbox, messages, parks, posts, tasks, usage
+from adapters.store.tables import (
+    audit,
+    calls,
+    events,
+    inbox,
+    messages,
+    parks,
+    posts,
+    reach_keys,
+    tasks,
+    usage,
+)
 from adapters.store.words import said
 from core.audit import AuditEntry
 from core.calls import Call
@@ -23,7 +34,7 @@ from core.errors import StoreError
 from core.ids import EventKey, OrgId
 from core.parks import Park
 from core.tasks import Message, Task, TaskState
-from core.work import Change, Entry, Event, PostIntent, Spend, TaskEvent, Work, message_rows
+from core.work import Change, Entry, Event, PostIntent, Reach, Spend, TaskEvent, Work, message_rows
 
 
 async def write_change(db: Database, conn: AsyncConnection, work: Work, change: Change, at: datetime) -> None:
@@ -41,6 +52,7 @@ async def write_change(db: Database, conn: AsyncConnection, work: Work, change: 
     await settle_applied(conn, task, change.applied)
     await _insert_news(db, conn, task, change.news, at)
     await _write_posts(db, conn, task, change.posts, at)
+    await _write_reach(db, conn, task, change.reach)
     await insert_events(db, conn, task, change.events, at)
     await insert_entry(db, conn, task, change.entry, at)
 
@@ -165,6 +177,8 @@ async def _write_posts(
 ) -> None:
     """Each intent is a post at the task's thread, or the next revision of the one it was.
 
+    One that is said once stays as it was.
+
     A revision of a dead post is due again. One that is being sent stays so: whoever sends it sees
     the newer revision when it settles, so two never send one post at once.
     """
@@ -172,6 +186,9 @@ async def _write_posts(
         return
     for intent in intents:
         statement = db.insert(posts).values(_post_row(db, task, intent, at))
+        if intent.once:
+            await conn.execute(statement.on_conflict_do_nothing())
+            continue
         new = statement.excluded
         sending = posts.c.state == "sending"
         revised: dict[str, ColumnElement[Any] | Any] = {
@@ -208,6 +225,24 @@ def _post_row(db: Database, task: Task, intent: PostIntent, at: datetime) -> Val
         "due_at": at,
         "state": "due",
     }
+
+
+async def _write_reach(db: Database, conn: AsyncConnection, task: Task, reach: Iterable[Reach]) -> None:
+    """An address is the task's once, however often it writes there; the last call counts (I28)."""
+    for one in reach:
+        statement = db.insert(reach_keys).values(
+            org=task.org,
+            surface=one.to.surface,
+            address=one.to.address,
+            thread_ref=one.to.thread_ref,
+            task_id=task.id,
+            call_id=one.call_id,
+            until=one.until,
+        )
+        new = statement.excluded
+        key = list(reach_keys.primary_key.columns)
+        later = {"call_id": new.call_id, "until": new.until}
+        await conn.execute(statement.on_conflict_do_update(index_elements=key, set_=later))
 
 
 async def insert_events(

@@ -11,8 +11,9 @@ from adapters.console import text
 from adapters.folders import check_against, load_report
 from bot.commands.session import console
 from bot.settings import Settings
-from bot.wiring import agents_folder, check_folder, load_host
+from bot.wiring import agents_folders, check_folder, load_host
 from core.agents import Agent
+from core.builtins import BUILTINS
 from core.errors import GatepostError
 from core.host import chief_of
 
@@ -39,9 +40,9 @@ def check_agents() -> None:
     host = load_host(settings)
     wrong: list[str] = []
     if not host.agents:
-        host.agents, errors = load_report(agents_folder(settings))
+        host.agents, errors = load_report(*agents_folders(settings))
         wrong += [str(e) for e in errors]
-    wrong += [str(e) for e in check_against(host.agents, host.tools)]
+    wrong += [str(e) for e in check_against(host.agents, {*host.tools, *BUILTINS})]
     try:
         chief: str | None = chief_of(host)
     except LookupError as error:

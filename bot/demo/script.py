@@ -32,7 +32,7 @@ class ShopModel:
         start = max((n for n, turn in enumerate(turns) if _asks(turn)), default=None)
         if start is None:
             return _says(CAN)
-        asked, since = turns[start].text or "", turns[start + 1 :]
+        asked, since = (turns[start].text or "").partition("\n\n[note]")[0], turns[start + 1 :]
         orders = _orders(since)
         if not request.tools:
             return _says("I stop here; what was done is on record.")

@@ -38,7 +38,19 @@ from core.moves.waits import PATIENCE, approval_park
 from core.parks import UNKNOWN_CHOICES, Choice, DecisionKind, Park, ParkKind, ParkState, Slip
 from core.plan import RunState, run_state
 from core.tasks import Json, MessageKind, Taint, Task
-from core.work import Change, Earlier, Fenced, Lost, Move, NewMessage, Spend, TaskEvent, Work
+from core.work import (
+    Change,
+    Earlier,
+    Fenced,
+    Lost,
+    Move,
+    NewMessage,
+    Reach,
+    Reached,
+    Spend,
+    TaskEvent,
+    Work,
+)
 
 APPROVAL_TTL: Final = timedelta(hours=24)
 """A click older than this no longer runs anything (C14, states.md §5)."""
@@ -48,6 +60,9 @@ PURE_TRIES: Final = 3
 
 _WINDOWED: Final = frozenset({Risk.CONTACT.value, Risk.SPEND.value})
 """Risks whose calls ask anew where another task sent the same (C16)."""
+
+WAKE_UNTIL: Final = timedelta(days=14)
+"""How long an answer to what was sent wakes its task (I28, states.md §5)."""
 
 _RISKS_UPWARDS: Final[tuple[str, ...]] = tuple(Risk)
 
@@ -139,6 +154,7 @@ def mark(
     tool: ToolFacts | None,
     sent_key: str | None = None,
     slip: Slip,
+    reached: Reached | None = None,
     problem: str | None = None,
     seen: Json = None,
 ) -> Move[Marked | Answer]:
@@ -146,7 +162,8 @@ def mark(
 
     Needs: the call, effect_key, sent_key, roster and starts. *tool* is the tool as it is today, None if
     it is gone; *sent_key* what the host says makes two sends the same one, *problem* what its check says
-    against it, *seen* what its precondition answers. Looked at under the lock, in this order: stop and
+    against it, *seen* what its precondition answers, *reached* whom
+    it writes to. Looked at under the lock, in this order: stop and
     pause, the approval and its hash, the check, what the approver saw, the gate with today's taint and
     settings, the key in this task, and what other tasks of the organization sent.
     """
@@ -181,7 +198,8 @@ def mark(
             return _ended(work, call, error(Outcome.DUPLICATE, why), agent, run, at)
         if _not_displayed(work, call):
             return _parked_anew(work, call, agent, run, at, slip, seen=seen)
-        return _marked(work, call, key, call.sent_key or sent_key, agent, run, at)
+        keys = _Keys(effect=key, sent=call.sent_key or sent_key)
+        return _marked(work, call, keys, reached, agent, run, at)
 
     return move
 
@@ -195,16 +213,24 @@ def _not_displayed(work: Work, call: Call) -> bool:
     return any(e.call.id not in displayed for e in work.elsewhere)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Keys:
+    """By which a send is single in its task, and known in its organization."""
+
+    effect: str
+    sent: str | None
+
+
 def _marked(
-    work: Work, call: Call, key: str, sent_key: str | None, agent: Agent, run: Run, at: datetime
+    work: Work, call: Call, keys: _Keys, reached: Reached | None, agent: Agent, run: Run, at: datetime
 ) -> tuple[Change, Marked]:
     executing = replace(
         call,
         state=CallState.EXECUTING,
         epoch=run.epoch,
         marked_at=at,
-        effect_key=None if call.pure else key,
-        sent_key=None if call.pure else sent_key,
+        effect_key=None if call.pure else keys.effect,
+        sent_key=None if call.pure else keys.sent,
         attempts=call.attempts + 1,
     )
     facts = {"hash": call.args_hash, "key": executing.effect_key, "args": call.args}  # what takes effect
@@ -214,6 +240,7 @@ def _marked(
         posts=cards(work, [call]) if call.state is CallState.APPROVED else (),
         entry=entry(worker(run), "mark", rule=call.rule, call_id=call.id, facts=facts),
         events=(TaskEvent(name="call_marked", call_id=call.id, data={"tool": call.tool}),),
+        reach=() if reached is None else (Reach(to=reached, call_id=call.id, until=at + WAKE_UNTIL),),
     )
     return change, Marked(call=executing, state=run_state(work.after(change, at), agent))
 

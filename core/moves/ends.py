@@ -183,5 +183,10 @@ def _given_back(
 def _notice(task: Task, text: str) -> PostIntent:
     key = f"notice:{task.id}:{task.episode}.{task.round}"
     return PostIntent(
-        kind=PostKind.NOTICE, dedup_key=key, episode=task.episode, round=task.round, body={"text": text}
+        kind=PostKind.NOTICE,
+        dedup_key=key,
+        episode=task.episode,
+        round=task.round,
+        body={"text": text},
+        once=True,  # an outage is told of once, not at every try
     )

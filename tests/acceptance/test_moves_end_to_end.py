@@ -521,6 +521,20 @@ async def test_a_model_outage_delays_a_task_with_one_notice_and_it_goes_on_when_
 
     assert (await shop.task(task)).state is TaskState.DONE
     assert await street.sql.posts(task) == {"notice": 1, "report": 1}
+    assert [(post.kind, post.rev) for post in await shop.send()] == [("report", 1), ("notice", 1)]
+
+
+@pytest.mark.rule("T8")
+async def test_a_notice_that_was_sent_is_not_sent_again_while_the_outage_lasts(street: Street) -> None:
+    shop = street.open(ScriptedModel([ModelBusy()] * 3))
+    task = await shop.ask()
+    sent = []
+    for _ in range(3):
+        await shop.run()
+        sent += await shop.send()
+        await street.sql.change_task(task, not_before=PAST)
+    assert [post.kind for post in sent] == ["notice"]
+    assert len(shop.model.requests) == 3
 
 
 @pytest.mark.rule("T2", "T3")

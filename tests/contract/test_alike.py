@@ -23,7 +23,7 @@ from core.ports import Dead, Due, Ignored, Later, Maybe, Query, Retry, Sent
 from core.rights import Rights
 from core.switches import Choose, Limit, Pause, Practice, Resume
 from core.tasks import MessageKind, TaskState
-from core.work import Move, Need, NewMessage, PostIntent, PostKind, Spend, TaskEvent, Work
+from core.work import Move, Need, NewMessage, PostIntent, PostKind, Reach, Reached, Spend, TaskEvent, Work
 from tests.contract import factories as make
 from tests.contract.moves import read
 from tests.contract.planted import BORN_AT, FAR, Planted
@@ -43,6 +43,7 @@ TABLES = (
     "posts",
     "inbox",
     "usage",
+    "reach_keys",
     "events",
     "queue_floor",
     "audit",
@@ -332,12 +333,20 @@ class Asked:
                 round=self.one(None, 1),
                 body=self.one(None, {"n": self.names}),
                 prio=self.one(0, 1),
+                once=self.one(True, False, False),
             ),
             "news": make.event(key=self.key(), org=None, task_id=self.one(None, TaskId("t00"))),
             "applied": self.key(),
             "assigned": self.key(),
             "spend": Spend(hour=BORN_AT, reserved=self.one(1, 2), used=3),
             "events": TaskEvent(name=f"n{self.names}"),
+            "reach": Reach(
+                to=Reached(
+                    surface="mail", address=self.one("a@x.test", "b@x.test"), thread_ref=self.one("", "7")
+                ),
+                call_id=call.id,
+                until=at,
+            ),
         }
 
 

@@ -28,6 +28,8 @@ from core.work import (
     NewMessage,
     PostIntent,
     PostKind,
+    Reach,
+    Reached,
     Spend,
     TaskEvent,
     Work,
@@ -438,6 +440,26 @@ async def test_a_new_revision_is_due_again_unless_the_post_is_just_being_sent(
     [row] = await planted.table("posts")
     assert (row["state"], row["rev"], row["attempts"], row["error"]) == (afterwards, 2, 0, None)
     assert row["due_at"] == (later if afterwards == "sending" else at)
+
+
+async def test_a_post_that_is_said_once_stays_as_it_was_first_said(planted: Planted, store: Tasks) -> None:
+    await planted.save(make.task())
+    for text in ("first", "second"):
+        said = PostIntent(kind=PostKind.NOTICE, dedup_key="notice", episode=1, body={"text": text}, once=True)
+        await store.change(make.task().ref, writing(posts=(said,)))
+    [row] = await planted.table("posts")
+    assert (row["rev"], row["body"]) == (1, {"text": "first"})
+
+
+async def test_whom_a_task_wrote_to_is_kept_once_with_the_last_call(planted: Planted, store: Tasks) -> None:
+    await planted.save(make.task())
+    to = Reached(surface="mail", address="bob@example.com")
+    for call, days in (("call-1", 1), ("call-2", 2)):
+        reach = Reach(to=to, call_id=CallId(call), until=NOW + timedelta(days=days))
+        await store.change(make.task().ref, writing(reach=(reach,)))
+    [row] = await planted.table("reach_keys")
+    assert (row["org"], row["task_id"], row["surface"], row["address"]) == (ORG, "task-1", "mail", to.address)
+    assert (row["thread_ref"], row["call_id"], row["until"]) == ("", "call-2", NOW + timedelta(days=2))
 
 
 async def test_a_task_that_speaks_nowhere_writes_no_posts(planted: Planted, store: Tasks) -> None:

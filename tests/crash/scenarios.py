@@ -9,10 +9,13 @@ from decimal import Decimal
 from enum import StrEnum
 
 from core.calls import Outcome
+from core.errors import ModelOverflow
 from core.gate import Setting
+from core.model import ModelReply, Request
 from core.parks import DecisionKind
 from core.tasks import Json, TaskState
 from core.testing import Line, calls, says
+from core.transcript import CLEARED
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,4 +173,19 @@ SEND_AND_EDIT = Scenario(
     at_least=60,
 )
 
-ALL = {s.name: s for s in (*EIGHT, STOPPED_WAITING, NOT_SENT, TWO_SENDS, SEND_AND_EDIT)}
+
+def once_cleared(request: Request) -> ModelReply:
+    """What a model with a small window says: too long, until the old results are gone."""
+    if all(turn.text != CLEARED for turn in request.turns):
+        raise ModelOverflow
+    return says("It is open.")
+
+
+COMPACTED = Scenario(
+    name="compact",
+    script=(calls(("read_order", {"order_id": "A7" * 150})), once_cleared),
+    outcomes=(Outcome.SUCCEEDED,),
+    at_least=30,
+)
+
+ALL = {s.name: s for s in (*EIGHT, STOPPED_WAITING, NOT_SENT, TWO_SENDS, SEND_AND_EDIT, COMPACTED)}

@@ -10,7 +10,7 @@ from core.parks import DecisionKind, ParkState
 from core.tasks import TaskState
 from tests.crash.mortal import On, Side
 from tests.crash.playing import Played, played, wrong
-from tests.crash.scenarios import EDIT, READ, SEND, TWO_SENDS, Scenario
+from tests.crash.scenarios import COMPACTED, EDIT, READ, SEND, TWO_SENDS, Scenario
 from tests.crash.world import Ground, Sight
 
 RESERVED = 4096  # tokens of a request, as the agent's limits say
@@ -79,6 +79,18 @@ POINTS = {
     ),
     ("K6",): Point(
         scenario=EDIT, fate=after("tasks.change(outcome)"), on_disk=("running", "succeeded"), asked=[0, 1]
+    ),
+    ("K7", "I26"): Point(
+        scenario=COMPACTED,
+        fate=before("tasks.change(note)"),
+        on_disk=("running", "succeeded"),
+        asked=[0, 1, 1, 1],
+    ),
+    ("K7",): Point(
+        scenario=COMPACTED,
+        fate=after("tasks.change(note)"),
+        on_disk=("running", "succeeded"),
+        asked=[0, 1, 1],
     ),
     ("K8", "T9"): Point(
         scenario=SEND,

@@ -481,7 +481,7 @@ def test_a_pipe_or_a_folder_in_place_of_the_file_is_refused(root: Path, write: W
     agents, errors = load_report(root)
     assert list(agents) == ["sam"]
     assert [str(error) for error in errors] == [
-        f"{key}/AGENT.md: this is not a file: write the front matter and the role into one"
+        f"{key}/AGENT.md: this is not a file: write the front matter and the text into one"
         for key in ("pipe", "tree")
     ]
 

@@ -23,7 +23,7 @@ def test_an_empty_environment_gives_the_defaults() -> None:
         "db_pool_size": 3,
         "audit_key": None,
         "host_app": None,
-        "agents_dir": None,
+        "agents_dir": (),
         "model": "gpt-4o",
         "openai_api_key": None,
         "openai_base_url": None,
@@ -53,7 +53,7 @@ def test_each_variable_is_read_by_its_name() -> None:
         "db_pool_size": 5,
         "audit_key": SecretStr(CANARY),
         "host_app": "shop.host:Shop",
-        "agents_dir": Path("/srv/agents"),
+        "agents_dir": (Path("/srv/agents"),),
         "model": "small-1",
         "openai_api_key": SecretStr("sk-1"),
         "openai_base_url": "http://localhost:8080/v1",
@@ -61,6 +61,13 @@ def test_each_variable_is_read_by_its_name() -> None:
         "max_running": 9,
         "age_seconds": 90.5,
     }
+
+
+def test_several_folders_of_agents_stand_in_one_variable() -> None:
+    settings = Settings.from_env({"AGENTS_DIR": os.pathsep.join(["ours", "/srv/agents", ""])})
+    assert settings.agents_dir == (Path("ours"), Path("/srv/agents"))
+    shown = {line.name: line.shown for line in settings.describe()}
+    assert shown["AGENTS_DIR"] == os.pathsep.join(["ours", "/srv/agents"])
 
 
 def test_a_blank_variable_counts_as_not_set() -> None:

@@ -14,8 +14,8 @@ from core.errors import StoreError
 from core.ids import EventKey, PostId
 from core.ports import Post
 from core.tasks import Message, Task, TaskState
-from core.testing.memory.rows import EventRow, InboxRow, MessageRow, PostRow, Rows, UsageRow
-from core.work import Change, Entry, Event, PostIntent, Spend, TaskEvent, Work, message_rows
+from core.testing.memory.rows import EventRow, InboxRow, MessageRow, PostRow, ReachRow, Rows, UsageRow
+from core.work import Change, Entry, Event, PostIntent, Reach, Spend, TaskEvent, Work, message_rows
 
 
 def write_change(rows: Rows, work: Work, change: Change, at: datetime) -> None:
@@ -33,6 +33,7 @@ def write_change(rows: Rows, work: Work, change: Change, at: datetime) -> None:
     settle_applied(rows, task, change.applied)
     _write_news(rows, task, change.news, at)
     _write_posts(rows, task, change.posts, at)
+    _write_reach(rows, task, change.reach)
     write_events(rows, task, change.events, at)
     write_entry(rows, task, change.entry, at)
 
@@ -128,13 +129,18 @@ def receive(rows: Rows, event: Event, at: datetime) -> bool:
 
 
 def _write_posts(rows: Rows, task: Task, intents: Iterable[PostIntent], at: datetime) -> None:
-    """Each intent is a post at the task's thread, or the next revision of the one it was."""
+    """Each intent is a post at the task's thread, or the next revision of the one it was.
+
+    One that is said once stays as it was.
+    """
     if task.surface is None:
         return
     for intent in intents:
         before = rows.posts.one("dedup", task.org, intent.dedup_key)
         if before is None:
             rows.posts.insert(_first(rows, task, task.surface, intent, at))
+        elif intent.once:
+            continue
         elif before.post.task_id == task.id:
             rows.posts.update(_revised(before, intent, at))
         else:
@@ -171,6 +177,22 @@ def _revised(before: PostRow, intent: PostIntent, at: datetime) -> PostRow:
     )
     after = replace(before, post=post, prio=intent.prio, error=None)
     return after if before.state == "sending" else replace(after, state="due", due_at=at)
+
+
+def _write_reach(rows: Rows, task: Task, reach: Iterable[Reach]) -> None:
+    """An address is the task's once, however often it writes there; the last call counts (I28)."""
+    for one in reach:
+        row = ReachRow(
+            org=task.org,
+            surface=one.to.surface,
+            address=one.to.address,
+            thread_ref=one.to.thread_ref,
+            task_id=task.id,
+            call_id=one.call_id,
+            until=one.until,
+        )
+        known = rows.reach_keys.get(row.org, row.surface, row.address, row.thread_ref, row.task_id)
+        (rows.reach_keys.insert if known is None else rows.reach_keys.update)(row)
 
 
 def write_events(rows: Rows, task: Task, happened: Iterable[TaskEvent], at: datetime) -> None:

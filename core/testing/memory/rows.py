@@ -106,6 +106,17 @@ class PostRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ReachRow:
+    org: OrgId
+    surface: str
+    address: str
+    thread_ref: str
+    task_id: TaskId
+    call_id: CallId | None
+    until: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class UsageRow:
     org: OrgId
     agent: str
@@ -204,6 +215,9 @@ class Rows:
             journal,
             lambda row: (row.event.key,),
             filed=lambda row: [("state", row.state), ("task", row.event.org, row.event.task_id)],
+        )
+        self.reach_keys: Table[ReachRow] = Table(
+            "reach key", journal, lambda row: (row.org, row.surface, row.address, row.thread_ref, row.task_id)
         )
         self.usage: Table[UsageRow] = Table("usage", journal, lambda row: (row.org, row.agent, row.hour))
         self.leases: Table[LeaseRow] = Table("lease", journal, lambda row: (row.name,))

@@ -1,0 +1,184 @@
+"""Asking and telling an app's host, whose errors and delays stay there (I38).
+
+What a method answers is needed, or it is only told something. An answer that does not come is
+HostFailed, for the loop to wait out; news that nobody takes are logged and gone. The exception's words
+reach the log of who debugs, never a model or a chat.
+"""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
+from typing import Any, Final, ParamSpec
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from core.agents import Agent
+from core.calls import Call
+from core.errors import GatepostError, NeedsConnect, ToolFailed
+from core.host import BaseHost
+from core.moves.common import Result
+from core.parks import ParkKind
+from core.people import Organization
+from core.ports import Clock, Model, ParkView
+from core.tasks import Task
+from core.tools import Tool
+from core.work import Reached
+
+log = logging.getLogger(__name__)
+
+HOOK_SECONDS: Final = 10.0
+"""Of one method: an app that looks into its database needs less, and a run should not hang on it."""
+
+NOTIFIED: Final = frozenset(
+    {ParkKind.APPROVAL, ParkKind.QUESTION, ParkKind.CONNECT, ParkKind.UNKNOWN, ParkKind.LIMIT}
+)
+"""Parks that wait for a person's answer; the rest waits for messages, replies and teammates."""
+
+P = ParamSpec("P")
+
+
+class HostFailed(GatepostError):
+    """The app did not answer."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Addressed:
+    """What makes an effect the same as another, and whom it reaches; *problem*: the host can't say."""
+
+    key: str | None = None
+    reached: Reached | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Hooks:
+    """The methods of *host*, each as safe as its caller needs it."""
+
+    host: BaseHost
+    clock: Clock
+
+    # ── answers that are needed: HostFailed where there is none ──────────────────────────────
+
+    async def refusal(self, task: Task, agent: Agent) -> str | None:
+        if agent.key not in self.host.agents:
+            return f"There is no agent {agent.key} any more."
+        said: str | None = await self._asked(self.host.refuse_run, task, agent)
+        return said
+
+    async def token_budget(self, task: Task, agent: Agent) -> int | None:
+        said: int | None = await self._asked(self.host.token_budget, task, agent)
+        return said
+
+    async def model(self, task: Task, agent: Agent) -> Model | None:
+        said: Model | None = await self._asked(self.host.model_for, task, agent)
+        return said
+
+    async def system_prompt(self, task: Task, agent: Agent) -> str:
+        said: str = await self._asked(self.host.system_prompt, task, agent)
+        return said
+
+    # ── answers that have a default ──────────────────────────────────────────────────────────
+
+    async def time(self, task: Task, organization: Organization) -> str:
+        """How the time reads now, to the people of the task's organization; empty: it is not said."""
+        at = self.clock.now().astimezone(await self._zone(organization))
+        try:
+            said: str = await self._asked(self.host.clock, task, at)
+        except HostFailed:
+            said = await BaseHost.clock(self.host, task, at)
+        return said
+
+    async def _zone(self, organization: Organization) -> tzinfo:
+        try:
+            facts: Mapping[str, str] = await self._asked(self.host.context, organization.id)
+        except HostFailed:
+            facts = {}
+        try:
+            return ZoneInfo(facts.get("time_zone") or organization.time_zone)
+        except (ZoneInfoNotFoundError, OSError, ValueError, TypeError):
+            log.warning("%s has a time zone that is none; UTC is taken", organization.id)
+            return UTC
+
+    # ── around a tool ────────────────────────────────────────────────────────────────────────
+
+    async def addressed(self, task: Task, tool: Tool, call: Call) -> "Addressed":
+        """Where an effect goes, as the host has it. Unsaid, it must not go: it may be there already."""
+        try:
+            key = await self._asked(self.host.sent_key, task, tool, call.args)
+            reached = await self._asked(self.host.reach_key, task, tool, call.args)
+        except HostFailed:
+            return Addressed(problem="the app did not say whom it goes to")
+        return Addressed(key=key or None, reached=reached)
+
+    async def problem(self, task: Task, call: Call) -> str | None:
+        """Why *call* must not run, as the host says before it would; None: it may."""
+        try:
+            await self._within(self.host.before_tool, task, call)
+        except (ToolFailed, NeedsConnect) as refusal:
+            return str(refusal)
+        except HostFailed:
+            return "the app could not prepare it"
+        return None
+
+    async def ran(self, task: Task, call: Call, result: Result) -> None:
+        await self._told(self.host.after_tool, task, call, result.outcome, result.result)
+
+    # ── news ─────────────────────────────────────────────────────────────────────────────────
+
+    async def does(self, task: Task, doing: str | None) -> None:
+        if doing is not None:
+            await self._told(self.host.mark, task, doing)
+
+    async def thinks(self, task: Task, text: str | None) -> None:
+        if text and text.strip():
+            await self._told(self.host.thought, task, text)
+
+    async def parked(self, task: Task, parks: Sequence[ParkView]) -> None:
+        if waiting := [view for view in parks if view.park.kind in NOTIFIED]:
+            await self._told(self.host.notify_parked, task, waiting)
+
+    # ── what all of them share ───────────────────────────────────────────────────────────────
+
+    async def _told(self, hook: Callable[P, object], *args: P.args, **named: P.kwargs) -> None:
+        if _is_default(hook):
+            return
+        try:
+            await self._asked(hook, *args, **named)
+        except HostFailed:
+            pass  # logged where it was raised; whoever was not told can look at the rows
+
+    async def _asked(self, hook: Callable[P, object], *args: P.args, **named: P.kwargs) -> Any:
+        try:
+            return await self._within(hook, *args, **named)
+        except (ToolFailed, NeedsConnect) as error:  # words for a model, where no model asked
+            raise _failed(hook, error) from error
+
+    async def _within(self, hook: Callable[P, object], *args: P.args, **named: P.kwargs) -> Any:
+        """What *hook*, a coroutine or a plain function, answers in time."""
+        try:
+            async with self.clock.timeout(HOOK_SECONDS):
+                said = hook(*args, **named)
+                return await said if inspect.isawaitable(said) else said
+        except asyncio.CancelledError as error:
+            current = asyncio.current_task()
+            if current is None or current.cancelling():
+                raise
+            raise _failed(hook, error) from error
+        except (ToolFailed, NeedsConnect):
+            raise
+        except (Exception, SystemExit) as error:
+            # the app's code, like a tool's: whatever it raises is one thing to us, and is logged
+            raise _failed(hook, error) from error
+
+
+def _is_default(hook: Callable[..., Any]) -> bool:
+    return getattr(hook, "__func__", None) is getattr(BaseHost, getattr(hook, "__name__", ""), None)
+
+
+def _failed(hook: Callable[..., Any], error: BaseException) -> HostFailed:
+    name = getattr(hook, "__name__", "a method")
+    log.warning("host.%s raised %s", name, type(error).__name__)
+    log.debug("host.%s", name, exc_info=error)
+    return HostFailed(f"the app did not answer ({name})")
