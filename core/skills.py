@@ -6,6 +6,7 @@ like everything else.
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Final
 
 from core.agents import Skill
@@ -33,8 +34,12 @@ def offered(skills: Sequence[Skill]) -> str:
     return "\n".join(["", "", head, *lines])
 
 
-def read_skill(skills: Sequence[Skill]) -> Tool:
-    """The tool that reads one of *skills*, looked up by its name and by nothing else."""
+@lru_cache(maxsize=256)
+def read_skill(skills: tuple[Skill, ...]) -> Tool:
+    """The tool that reads one of *skills*, looked up by its name and by nothing else.
+
+    Made once, since each step of a run asks for the tools of its task.
+    """
     known = {skill.name: skill for skill in skills}
 
     async def handler(args: Mapping[str, Json], context: ToolContext) -> Json:
