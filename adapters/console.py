@@ -17,12 +17,13 @@ from rich.table import Table
 from rich.text import Text
 
 from core.calls import Call, CallState, Outcome
-from core.cards import Card, Field, Row, shown_value, visible
+from core.cards import Card, Field, Row, shown_value
 from core.errors import ChatError
 from core.parks import Choice, ParkKind
 from core.poster import Notice, View
 from core.report import Line, Report
 from core.tasks import TaskState
+from core.visible import visible
 
 RISK_STYLES = {
     "read": "dim",

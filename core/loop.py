@@ -15,6 +15,7 @@ from core.calls import Call, CallState, Outcome
 from core.compaction import clearing, tokens
 from core.decisions import Desk, slip
 from core.errors import ModelBusy, ModelError, ModelOverflow, NeedsConnect
+from core.fence import FENCE
 from core.hooks import Addressed, Hooks, HostFailed
 from core.host import BaseHost
 from core.ids import CallId, Run
@@ -188,7 +189,7 @@ class TaskRun:
             case Rest():
                 return await self._change(rest(self.run, self.agent, release=self._unused()))
             case Take():
-                return await self._change(take(self.run, self.agent), Need(unread=True))
+                return await self._change(take(self.run, self.agent, self.ids.nonce()), Need(unread=True))
             case AskModel(wrap=wrap):
                 return await self._ask_model(state, wrap=wrap)
             case Nudge(why=why):
@@ -347,6 +348,8 @@ class TaskRun:
         done = await run_tool(tool, call.args, self._context(call, state), self.clock)
         result = Result(outcome=done.outcome, result=done.result)
         await self.hooks.ran(state.task, call, result)
+        if tool.taints:
+            result = replace(result, result={**result.result, FENCE: self.ids.nonce()})
         return _Ran(result=result, taints=tool.taints, needs=done.needs)
 
     async def _ask(self, calls: Sequence[Call], state: RunState) -> Answer:

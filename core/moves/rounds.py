@@ -7,6 +7,7 @@ from typing import Final
 
 from core.agents import Agent
 from core.calls import MODEL_PURE_RISKS, Call, ParksAs
+from core.fence import FENCE, mark_of
 from core.gate import Ruling, Verdict
 from core.ids import CallId, Run
 from core.model import ModelReply
@@ -179,9 +180,10 @@ _KINDS: Final = {
 }
 
 
-def take(run: Run, agent: Agent) -> Move[Answer]:
+def take(run: Run, agent: Agent, drawn: str) -> Move[Answer]:
     """The unread messages are in the transcript, at a round boundary, in the order they came (K36, K37).
 
+    Words from outside get a fence, whose mark comes of *drawn*, 128 bits nobody has seen (I27).
     Needs: unread.
     """
 
@@ -200,7 +202,7 @@ def take(run: Run, agent: Agent) -> Move[Answer]:
         )
         change = Change(
             task=task,
-            messages=tuple(_message(e) for e in events),
+            messages=tuple(_message(e, mark_of(drawn, n)) for n, e in enumerate(events)),
             applied=tuple(e.key for e in events),
             entry=entry(worker(run), "take", facts={"events": [e.key.event_id for e in events]}),
         )
@@ -213,11 +215,16 @@ RECEIVED_AT: Final = "received_at"
 """In the body of a person's message: when it came, since it may be read much later."""
 
 
-def _message(event: Event) -> NewMessage:
-    body = event.body
+def _message(event: Event, mark: str) -> NewMessage:
+    body = event.body if _KINDS[event.kind] is MessageKind.OWNER else {**_outside(event.body), FENCE: mark}
     if event.kind is EventKind.MESSAGE and event.received_at is not None:
         body = {**body, RECEIVED_AT: event.received_at.isoformat()}
     return NewMessage(kind=_KINDS[event.kind], body=body)
+
+
+def _outside(body: Json) -> dict[str, Json]:
+    """What came, as a message's body."""
+    return body if isinstance(body, dict) and isinstance(body.get("text"), str) else {"value": body}
 
 
 def note(run: Run, agent: Agent, message: NewMessage) -> Move[Answer]:
