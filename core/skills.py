@@ -6,6 +6,7 @@ like everything else.
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from functools import cache
 from typing import Final
 
 from core.agents import Skill
@@ -33,8 +34,12 @@ def offered(skills: Sequence[Skill]) -> str:
     return "\n".join(["", "", head, *lines])
 
 
-def read_skill(skills: Sequence[Skill]) -> Tool:
-    """The tool that reads one of *skills*, looked up by its name and by nothing else."""
+@cache
+def read_skill(skills: tuple[Skill, ...]) -> Tool:
+    """The tool that reads one of *skills*, looked up by its name and by nothing else.
+
+    Made once: checking a tool's schema takes longer than all else that a turn asks of its tools.
+    """
     known = {skill.name: skill for skill in skills}
 
     async def handler(args: Mapping[str, Json], context: ToolContext) -> Json:
