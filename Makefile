@@ -1,7 +1,9 @@
 # `make check` is what CI runs; PY names the python whose environment holds the dev extra.
 PY ?= python
 
-.PHONY: check static test rules format
+.PHONY: check static test rules simulation mutants format
+
+SEEDS ?= 10000
 
 check: static test rules
 
@@ -13,6 +15,12 @@ test:              ## the whole suite; also writes build/rules.json
 
 rules:             ## each rule of docs/states.md with the tests that held it in the last `make test`
 	$(PY) -m tests.rules
+
+simulation:        ## so many SEEDS of the made-up world, each held to every invariant
+	$(PY) -m tests.simulation --seeds $(SEEDS)
+
+mutants:           ## each bug of tests/mutants/ is planted in a copy and found by the simulation
+	$(PY) -m tests.mutants
 
 format:            ## rewrite files as `make check` wants them
 	$(PY) -m ruff check --fix-only .

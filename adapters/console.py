@@ -118,6 +118,10 @@ def _body(card: Card, row: Row, answers: Answers) -> Sequence[RenderableType]:
         parts.append(Text(f"{came} meanwhile; the agent reads on after this.", style="cyan"))
     if row.seen is not None:
         parts += [text(f"As it is now: {row.seen}"), Text()]
+    if row.url is not None:
+        parts += [Text(f"Connect it at {row.url}", overflow="fold"), Text()]
+    if row.earlier:
+        parts += [Text("Sent before:", style="bold"), *(text(line) for line in row.earlier), Text()]
     parts += [Text(_when(row), style="dim"), Text(), choices_line(row, answers)]
     return parts
 
@@ -160,6 +164,7 @@ KEYS: dict[str, tuple[str, str]] = {
     Choice.WENT_OUT: ("o", "[o] it went out"),
     Choice.DID_NOT: ("n", "[n] it did not"),
     Choice.SEND_AGAIN: ("s", "[s]end again"),
+    Choice.LOOK_UP: ("u", "look it [u]p"),
     Choice.MORE_ROUNDS: ("r", "more [r]ounds"),
     Choice.MORE_TOKENS: ("t", "more [t]okens"),
     Choice.STOP: ("s", "[s]top"),
@@ -171,9 +176,11 @@ COMMANDS: dict[str, str] = {
     "edit": "edit {code} {field}=…",
     "decline": 'decline {code} "why"',
     "answer": 'answer {code} "…"',
+    "connected": "connected {code}",
     Choice.WENT_OUT: "settle {code} went-out",
     Choice.DID_NOT: "settle {code} did-not",
     Choice.SEND_AGAIN: "settle {code} send-again",
+    Choice.LOOK_UP: "settle {code} look-up",
     Choice.MORE_ROUNDS: "settle {code} more-rounds",
     Choice.MORE_TOKENS: "settle {code} more-tokens",
     Choice.STOP: "settle {code} stop",

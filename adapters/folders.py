@@ -16,11 +16,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from adapters.front_matter import MAX_BYTES, Fields, Page, nearest, one_of, read_page, surprise
+from adapters.front_matter import MAX_BYTES, Fields, Page, one_of, read_page, surprise
 from core.agents import Agent, Limits, Skill
 from core.canonical import digest
 from core.errors import AgentFolderError
 from core.gate import Risk, Setting
+from core.nearest import nearest
 
 FILE = "AGENT.md"
 SKILLS, SKILL_FILE = "skills", "SKILL.md"

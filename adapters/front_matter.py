@@ -11,12 +11,12 @@ import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, TypeAlias, TypeVar
 
 import yaml
 
 from core.errors import AgentFolderError
+from core.nearest import nearest
 
 MAX_BYTES = 64 * 1024
 """Of a whole file, checked before it is parsed."""
@@ -363,11 +363,6 @@ def surprise(entry: Entry) -> str:
     if isinstance(entry.value, bool) and entry.raw is not None and entry.raw.lower() not in ("true", "false"):
         return f"YAML reads {entry.raw} as {str(entry.value).lower()}; "
     return ""
-
-
-def nearest(word: str, words: Iterable[str]) -> str:
-    near = get_close_matches(word, list(words), n=1)
-    return f" (did you mean {near[0]}?)" if near else ""
 
 
 def one_of(words: Iterable[str]) -> str:

@@ -27,7 +27,7 @@ from adapters.console import (
     text,
 )
 from bot.commands.ask import open_task, say
-from bot.commands.decide import decide, decided_line, value_of
+from bot.commands.decide import decide, decided_line, looked_up, value_of
 from bot.commands.session import SURFACE, Session, session, terminal, words
 from core.cards import Card, Row, card
 from core.errors import BadArguments, DecisionError, GatepostError
@@ -252,6 +252,9 @@ class Talk:
                 return True
             case "approve" | "connected":
                 decision = Decision(kind=DecisionKind(choice))
+            case Choice.LOOK_UP:
+                self.screen.print(await looked_up(self.here, view), soft_wrap=True)
+                return True
             case _:
                 decision = Decision(kind=DecisionKind.CHOICE, choice=Choice(choice))
         decided = await decide(self.here, view, decision, changes)

@@ -63,10 +63,12 @@ app = typer.Typer(
     help="AI agents that ask before they act.",
     epilog="Try it: python -m bot demo",
 )
-audit = typer.Typer(help="The audit trail.")
-agents = typer.Typer(help="The agents' folders.")
-app.add_typer(audit, name="audit")
-app.add_typer(agents, name="agents")
+audit = typer.Typer(help="Verify the audit trail.")
+agents = typer.Typer(help="See your agents, and switch what they may do.")
+org = typer.Typer(help="Pause, resume and limit all agents at once.")
+app.add_typer(audit, name="audit", rich_help_panel="Look")
+app.add_typer(agents, name="agents", rich_help_panel="Decide")
+app.add_typer(org, name="org", rich_help_panel="Decide")
 
 As = Annotated[
     str | None,
@@ -239,12 +241,21 @@ def answer(
     _run(decide.answer(call, words, as_))
 
 
+@app.command(rich_help_panel="Decide", epilog="Example: python -m bot connected t-12.3")
+def connected(call: CallArgument, as_: As = None) -> None:
+    """Say that the account a call waits for is connected."""
+    from bot.commands import decide
+
+    _run(decide.connected(call, as_))
+
+
 class Settling(StrEnum):
     """What an unknown call, or a task at its limit, is answered with."""
 
     WENT_OUT = "went-out"
     DID_NOT = "did-not"
     SEND_AGAIN = "send-again"
+    LOOK_UP = "look-up"
     MORE_ROUNDS = "more-rounds"
     MORE_TOKENS = "more-tokens"
     STOP = "stop"
@@ -297,9 +308,121 @@ def verify(
     _run(trail.verify(database))
 
 
+# ── agents ───────────────────────────────────────────────────────────────────────────────────
+
+AgentArgument = Annotated[str, typer.Argument(metavar="AGENT", help="The agent's folder: lead")]
+
+
+class Chosen(StrEnum):
+    """What a setting is set to."""
+
+    ALLOW = "allow"
+    ASK = "ask"
+    OBSERVE = "observe"
+    DEFAULT = "default"
+
+
+@agents.command("list", epilog="Example: python -m bot agents list")
+def list_(as_: As = None) -> None:
+    """List every agent, its switches, and what each of its tools does."""
+    from bot.commands import agents as switching
+
+    _run(switching.list_agents(as_))
+
+
+@agents.command(
+    "set",
+    epilog="Examples: python -m bot agents set lead spend ask; python -m bot agents set lead refund default",
+)
+def set_(
+    agent: AgentArgument,
+    what: Annotated[str, typer.Argument(metavar="RISK|TOOL", help="spend, say, or one of its tools.")],
+    setting: Annotated[
+        Chosen,
+        typer.Argument(help="allow: run. ask: wait. observe: only record. default: as its folder says."),
+    ],
+    as_: As = None,
+) -> None:
+    """Let a risk or a tool of an agent run, ask, or only be recorded."""
+    from bot.commands import agents as switching
+    from core.gate import Setting
+
+    chosen = None if setting is Chosen.DEFAULT else Setting(setting.value)
+    _run(switching.choose(agent, what, chosen, as_))
+
+
+@agents.command(epilog="Example: python -m bot agents pause lead")
+def pause(agent: AgentArgument, as_: As = None) -> None:
+    """Pause an agent: nothing new starts; what waits is held."""
+    from bot.commands import agents as switching
+
+    _run(switching.pause(agent, as_))
+
+
+@agents.command(epilog="Example: python -m bot agents resume lead")
+def resume(agent: AgentArgument, as_: As = None) -> None:
+    """Let a paused agent go on."""
+    from bot.commands import agents as switching
+
+    _run(switching.resume(agent, as_))
+
+
+@agents.command(epilog="Example: python -m bot agents practice lead --off")
+def practice(
+    agent: AgentArgument,
+    off: Annotated[bool, typer.Option("--off", help="Let it act again.")] = False,
+    as_: As = None,
+) -> None:
+    """Let an agent practise: its reads run, everything else is only recorded."""
+    from bot.commands import agents as switching
+
+    _run(switching.practice(agent, as_, on=not off))
+
+
+@agents.command(epilog="Example: python -m bot agents accept lead")
+def accept(
+    agent: AgentArgument,
+    yes: Annotated[bool, typer.Option("--yes", help="Don't ask again after showing it.")] = False,
+    as_: As = None,
+) -> None:
+    """Show what an agent's folder asks for beyond what it has, and let it have that."""
+    from bot.commands import agents as switching
+
+    _run(switching.accept(agent, as_, yes=yes))
+
+
 @agents.command(epilog="Example: python -m bot agents check")
 def check() -> None:
     """Read the agents' folders and say what is wrong with them."""
     from bot.commands import operate
 
     operate.check_agents()
+
+
+@org.command("pause", epilog="Example: python -m bot org pause")
+def pause_all(as_: As = None) -> None:
+    """Pause every agent of the organization."""
+    from bot.commands import agents as switching
+
+    _run(switching.pause_all(as_))
+
+
+@org.command("resume", epilog="Example: python -m bot org resume")
+def resume_all(as_: As = None) -> None:
+    """Let the organization's agents go on."""
+    from bot.commands import agents as switching
+
+    _run(switching.resume_all(as_))
+
+
+@org.command(epilog="Examples: python -m bot org limit 20; python -m bot org limit none")
+def limit(
+    tasks: Annotated[str, typer.Argument(metavar="N|none", help="How many. none: as MAX_RUNNING says.")],
+    as_: As = None,
+) -> None:
+    """Set how many tasks of the organization run at once."""
+    from bot.commands import agents as switching
+
+    if tasks != "none" and not (tasks.isascii() and tasks.isdigit()):
+        raise typer.BadParameter("write a number, or none", param_hint="N|none")
+    _run(switching.limit(None if tasks == "none" else int(tasks), as_))

@@ -16,10 +16,12 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from core.errors import ConfigError
+from core.queue import MOST_RUNNING, QueueSettings
 
 MAKE_A_KEY = 'python -c "import secrets; print(secrets.token_hex(32))"'
 SHORTEST_KEY = 16
 
+_QUEUE = QueueSettings()
 _SCHEMES = ("sqlite", "sqlite+aiosqlite", "postgres", "postgresql", "postgresql+asyncpg")
 _CLASS = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*")
 
@@ -105,6 +107,19 @@ class Settings(BaseSettings):
         allow_inf_nan=False,
         description="how long a silent worker keeps its tasks",
     )
+    max_running: int = Field(
+        default=_QUEUE.max_running,
+        ge=1,
+        le=MOST_RUNNING,
+        description="tasks of one organization that run at once, where no owner set its limit",
+    )
+    age_seconds: float = Field(
+        default=_QUEUE.age_seconds,
+        ge=1,
+        allow_inf_nan=False,
+        le=7 * 24 * 3600,
+        description="how long what started by itself waits behind what people ask for",
+    )
 
     @classmethod
     def settings_customise_sources(
@@ -136,6 +151,10 @@ class Settings(BaseSettings):
                 "database and let DATABASE_URL name it"
             )
         return settings
+
+    @property
+    def queue(self) -> QueueSettings:
+        return QueueSettings(max_running=self.max_running, age_seconds=self.age_seconds)
 
     @property
     def on_sqlite(self) -> bool:

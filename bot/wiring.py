@@ -97,7 +97,13 @@ async def open_store(settings: Settings, ids: Ids) -> Store:
         if not settings.on_sqlite:
             raise ConfigError("the database's schema is not this version's: run `python -m bot migrate`")
         await sql.migrate(settings.database_url)
-    return sql.open_store(settings.database_url, audit_key=key, ids=ids, pool_size=settings.db_pool_size)
+    return sql.open_store(
+        settings.database_url,
+        audit_key=key,
+        ids=ids,
+        pool_size=settings.db_pool_size,
+        queue=settings.queue,
+    )
 
 
 def check_folder(database_url: str) -> None:

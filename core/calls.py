@@ -72,6 +72,7 @@ class Call:
     outcome: Outcome | None = None
     result: Json = None  # {"value": …} or {"error": …}; a wrapper, so that None is a result
     effect_key: str | None = None
+    sent_key: str | None = None  # the host's: what makes two sends the same one; None: each is its own
     epoch: int | None = None  # of the run that marked it
     attempts: int = 0
     marked_at: datetime | None = None

@@ -17,6 +17,10 @@ MAX_DEPTH = 64
 """Nesting that is still written or read; far above any real argument, far below Python's stack."""
 
 
+_quoted: Callable[[str], str] = json.JSONEncoder(ensure_ascii=False).encode
+"""Made once: json.dumps makes an encoder for each text, and every hash and row is many texts."""
+
+
 class NotJson(ValueError):
     """A value that JSON can't say, or text that is not strict JSON."""
 
@@ -64,7 +68,7 @@ def _text(value: str) -> str:
         value.encode()
     except UnicodeEncodeError:
         raise NotJson("text with half a character (a lone surrogate)") from None
-    return json.dumps(value, ensure_ascii=False)
+    return _quoted(value)
 
 
 def _key(key: object) -> str:

@@ -8,7 +8,7 @@ would run. The raw value is what is hashed and run.
 import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from types import MappingProxyType
 
 from core.agents import Agent
@@ -65,6 +65,8 @@ class Row:
     expires_at: datetime | None
     short_hash: str
     seen: str | None = None  # what is so now, by the tool's precondition; a decision holds while it stays so
+    url: str | None = None  # where an account is connected
+    earlier: tuple[str, ...] = ()  # the same as other tasks sent it: who, when, where and what, newest first
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,6 +82,26 @@ class Card:
     @property
     def open(self) -> bool:
         return any(row.status is None for row in self.rows)
+
+
+def reminder(task: Task, agent: Agent | None, park: Park, call: Call | None) -> str:
+    """t-1.2 still waits: Sam wants to refund. It expires on 6 Dec, 13:04 UTC."""
+    name = visible(agent.name if agent else task.agent)
+    expires = f" It expires on {_day(park.expires_at)}." if park.expires_at else ""
+    return f"{_code(task, park, call)} still waits: {_title(name, park, call)}.{expires}"
+
+
+def _day(at: datetime) -> str:
+    at = at.astimezone(UTC)
+    return f"{at.day} {at:%b, %H:%M} UTC"
+
+
+def _code(task: Task, park: Park, call: Call | None) -> str:
+    """t-12.3, or t-12.3v2 from the second version on; t-12 of what is about the task itself."""
+    if call is None:
+        return task.code
+    version = park.version if park.version > 1 else None
+    return str(CallCode(task_number=task.number, call_number=call.number, version=version))
 
 
 _CHOICES: dict[ParkKind, tuple[str, ...]] = {
@@ -131,11 +153,9 @@ def _row(
     roster: Roster,
     editable: Mapping[str, Collection[str]],
 ) -> Row:
-    version = park.version if park.version > 1 else None
-    code = CallCode(task_number=task.number, call_number=call.number, version=version) if call else None
     choices = tuple(str(c) for c in park.choices) or _CHOICES.get(park.kind, ())
     return Row(
-        code=str(code) if code else task.code,
+        code=_code(task, park, call),
         token=park.token,
         kind=park.kind,
         title=_title(name, park, call),
@@ -143,6 +163,8 @@ def _row(
         why=_why(park, call),
         fields=_fields(call, editable.get(call.tool)) if call else (),
         seen=shown_value(park.shown["seen"]) if "seen" in park.shown else None,
+        url=visible(str(park.shown["url"])) if park.shown.get("url") else None,
+        earlier=tuple(_earlier(one) for one in park.shown.get("earlier", ())),
         choices=choices if park.open else (),
         status=None if park.open else _status(park, call, roster),
         expires_at=park.expires_at,
@@ -169,11 +191,21 @@ def _why(park: Park, call: Call | None) -> str:
     if park.kind is ParkKind.UNKNOWN:
         after = f" Its worker said afterwards: {visible(call.late_note)}." if call and call.late_note else ""
         return f"It was started, and its end was never seen. It is not repeated unless you say so.{after}"
+    if park.kind is ParkKind.CONNECT:
+        return "It goes on once the account is connected, or you say that it won't be."
     if call is None or park.kind is ParkKind.LIMIT:
         return "It goes on when you say how far."
     if problem := park.shown.get("problem"):
         return f"It asks again: {visible(str(problem))}"
+    if park.shown.get("earlier"):
+        return "It asks since another task sent the same, or may have."
     return words(Ruling(verdict=call.verdict, rule=call.rule))
+
+
+def _earlier(one: Json) -> str:
+    """t-3.1, sam, 29 Nov 10:04 UTC: send_note {"to":"x"} · succeeded"""
+    at = f", {_day(datetime.fromisoformat(one['at']))}" if one["at"] else ""
+    return visible(f"{one['code']}, {one['agent']}{at}: {one['tool']} {dump(one['args'])} · {one['state']}")
 
 
 def _fields(call: Call, editable: Collection[str] | None) -> tuple[Field, ...]:
@@ -233,11 +265,16 @@ def _status(park: Park, call: Call | None, roster: Roster) -> str:
 
 
 def _found_out(call: Call | None) -> str:
-    went = call is not None and call.outcome is Outcome.SUCCEEDED
-    return f"✔ Looked up at its destination: it {'went out' if went else 'did not go out'}"
+    return f"✔ Looked up at its destination: it {_went(call)}"
+
+
+def _went(call: Call | None) -> str:
+    return "went out" if call is not None and call.outcome is Outcome.SUCCEEDED else "did not go out"
 
 
 def _after(park: Park, call: Call | None) -> list[str]:
+    if park.choice is Choice.LOOK_UP:
+        return [f"it {_went(call)}"]
     if call is None or park.kind is ParkKind.UNKNOWN:
         return []
     changes = [visible(edited(call))] if edited(call) else []

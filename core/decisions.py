@@ -4,20 +4,34 @@ The schema and the editable fields of an edit are checked here, in the request, 
 answer at its fields; `check` and `precondition` run in the worker, right before the marker.
 """
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from core.agents import Agent
-from core.errors import BadArguments, DecisionError, NothingToChange, ParkNotFound
-from core.host import BaseHost
-from core.ids import CallCode, CallId, ParkId, Token
+from core.errors import (
+    AlreadyDecided,
+    BadArguments,
+    DecisionError,
+    NothingToChange,
+    ParkExpired,
+    ParkNotFound,
+    ParkWithdrawn,
+)
+from core.host import BaseHost, risks_of
+from core.ids import CallCode, CallId, OrgId, ParkId, Token
 from core.moves.people import Click, Decided, Decision, Spare, decide
 from core.parks import DecisionKind, ParkKind, Slip
 from core.people import Person
 from core.ports import Ids, NotFound, ParkView, Store
+from core.rights import differences, effective, rights_of, with_rights
 from core.tasks import Json
 from core.tools import patch
 from core.work import Need
+
+CONNECT_SECONDS: Final = 900.0
+"""How long a sign-in may take from its start to its return."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +90,32 @@ class Desk:
         move = decide(click, decision, self.agent(view.task.agent), spare)
         return await self.store.tasks.change(view.task.ref, move, need)
 
+    async def connect_state(self, who: Person, view: ParkView) -> str:
+        """What a sign-in carries to its return, so that it connects what *view* waits for, once (C12).
+
+        Raises DecisionError where nothing waits for an account.
+        """
+        if view.park.kind is not ParkKind.CONNECT or not view.park.open:
+            raise DecisionError("this does not wait for an account")
+        state = self.ids.nonce()
+        await self.store.parks.link(who, view.park.token, _digest_of(state), CONNECT_SECONDS)
+        return state
+
+    async def connected(self, by: Answering, state: str) -> Decided | None:
+        """The account is connected and the task goes on; None where its card was answered otherwise.
+
+        The host has stored the account by then: one that nobody waits for any more wakes nothing. Raises
+        ParkNotFound where *state* was used, ran out, or is another person's; NotYourDecision.
+        """
+        token = await self.store.parks.linked(by.who, _digest_of(state))
+        if isinstance(token, NotFound):
+            raise ParkNotFound("this sign-in was used already, has run out, or is not yours")
+        view = await self.find(by.who, token)
+        try:
+            return await self.decide(by, view, Decision(kind=DecisionKind.CONNECTED))
+        except (AlreadyDecided, ParkExpired, ParkWithdrawn):
+            return None
+
     def _edit(self, view: ParkView, decision: Decision, changes: Mapping[str, Json]) -> Decision:
         if view.park.kind is not ParkKind.APPROVAL or view.call is None:
             raise DecisionError(f"a {view.park.kind} has nothing to edit")
@@ -90,6 +130,28 @@ class Desk:
     def agent(self, key: str) -> Agent:
         """The agent as it is today; a bare one, which has no tools, if it is gone."""
         return self.host.agents.get(key) or Agent(key=key, name=key)
+
+    async def working(self, org: OrgId, key: str, by: str) -> Agent:
+        """The agent as it may work for *org* now: a folder that widens its rights waits for an owner.
+
+        What the folder takes away is recorded as *by*'s finding and gone from now on, also from folders to
+        come; first seen, a folder is taken as it is.
+        """
+        agent, people, risks = self.agent(key), self.store.people, risks_of(self.host)
+        if not agent.digest:
+            return agent
+        folder = rights_of(agent)
+        while True:
+            was = await people.rights(org, key)
+            now = folder if was is None else effective(was, folder, risks)
+            same = was is not None and not differences(was, now, risks)
+            if same or await people.keep_rights(org, key, was, now, digest=agent.digest, actor=by):
+                return with_rights(agent, now)
+
+
+def _digest_of(state: str) -> str:
+    """What is kept of a state: who reads the database can't use it."""
+    return hashlib.sha256(state.encode()).hexdigest()
 
 
 def slip(ids: Ids) -> Slip:

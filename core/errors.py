@@ -110,6 +110,10 @@ class NothingToChange(DecisionError):
     """An edit needs at least one field: nothing to change."""
 
 
+class SwitchError(GatepostError):
+    """This can't be switched."""
+
+
 class TaskNotFound(GatepostError, LookupError):
     """There is no such task."""
 

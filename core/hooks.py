@@ -47,7 +47,7 @@ class HostFailed(GatepostError):
 class Addressed:
     """What makes an effect the same as another, and whom it reaches; *problem*: the host can't say."""
 
-    key: str
+    key: str | None = None
     reached: Reached | None = None
     problem: str | None = None
 
@@ -109,8 +109,8 @@ class Hooks:
             key = await self._asked(self.host.sent_key, task, tool, call.args)
             reached = await self._asked(self.host.reach_key, task, tool, call.args)
         except HostFailed:
-            return Addressed(key=call.id, problem="the app did not say whom it goes to")
-        return Addressed(key=key or call.id, reached=reached)
+            return Addressed(problem="the app did not say whom it goes to")
+        return Addressed(key=key or None, reached=reached)
 
     async def problem(self, task: Task, call: Call) -> str | None:
         """Why *call* must not run, as the host says before it would; None: it may."""

@@ -107,6 +107,11 @@ class BaseHost:
         """What the model said beside its calls, as it works."""
 
 
+def risks_of(host: BaseHost) -> dict[str, str]:
+    """The risk of each of the host's tools, by name."""
+    return {name: str(tool.risk) for name, tool in host.tools.items()}
+
+
 def chief_of(host: BaseHost) -> str:
     """The key of the agent who takes what is addressed to nobody. Raises LookupError if that is unclear."""
     if host.chief is not None:

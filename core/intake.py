@@ -66,7 +66,7 @@ class Intake:
             await self._dead(event, f"there is no task t-{number}")
             return None
         move = incoming(event, self.desk.agent(task.agent))
-        return await self.store.tasks.change(task.ref, move, Need(event=event.key))
+        return await self.store.tasks.change(task.ref, move, Need(event=event.key, roster=True))
 
     def _chief(self) -> str | None:
         try:

@@ -11,13 +11,14 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from core.agents import Agent
-from core.calls import Call, Outcome
+from core.calls import Call, CallState, Outcome
 from core.compaction import clearing, tokens
 from core.decisions import Desk, slip
 from core.errors import ModelBusy, ModelError, ModelOverflow, NeedsConnect
 from core.hooks import Addressed, Hooks, HostFailed
 from core.host import BaseHost
 from core.ids import CallId, Run
+from core.lookups import context_of
 from core.model import ModelReply, Request
 from core.moves.common import Answer, Result, ToolFacts, error
 from core.moves.effects import Marked, again, found_out, lost_result, mark, outcome, settle
@@ -78,6 +79,15 @@ async def nobody_looks_on(step: Step, state: RunState) -> None:
     """The default for on_step."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Ran:
+    """What came of a handler. *taints*: words from outside; *needs*: it failed for want of this account."""
+
+    result: Result
+    taints: bool = False
+    needs: NeedsConnect | None = None
+
+
 def _never() -> bool:
     return False
 
@@ -110,7 +120,8 @@ class TaskRun:
         if isinstance(work, Fenced):
             return
         self._organization, self._since = work.organization, self.clock.now()
-        self.agent = await self._budgeted(work.task, self.desk.agent(work.task.agent))
+        working = await self.desk.working(work.task.org, work.task.agent, by=f"worker:{self.run.worker}")
+        self.agent = await self._budgeted(work.task, working)
         state: Answer | None = run_state(work, self.agent)
         while isinstance(state, RunState):
             if self.leaving():
@@ -165,7 +176,7 @@ class TaskRun:
         """What *step* says is done; the state after it, Fenced, or None where the run is over."""
         match step:
             case Recover(calls=calls):
-                return await self._recover(calls)
+                return await self._recover(calls, state)
             case Settle(calls=calls, outcome=said):
                 return await self._settle(calls, said, state)
             case RunReads(calls=calls):
@@ -203,7 +214,7 @@ class TaskRun:
 
     # ── calls ────────────────────────────────────────────────────────────────────────────────
 
-    async def _recover(self, calls: Sequence[Call]) -> Answer:
+    async def _recover(self, calls: Sequence[Call], state: RunState) -> Answer:
         """What a dead run left executing: effects are unknown, pure ones may run again."""
         answer: Answer = Fenced(run=self.run)
         for call in calls:
@@ -211,7 +222,7 @@ class TaskRun:
             if result is None:
                 answer = await self._change(again(self.run, self.agent, call.id), Need(call=call.id))
             else:
-                answer = await self._outcome(call, result)
+                answer = await self._outcome(call, _Ran(result=result), self._tool(call, state))
             if isinstance(answer, Fenced):
                 return answer
         return answer
@@ -248,26 +259,39 @@ class TaskRun:
         """Together, at most ten at once; each has its result, whatever its handler does."""
         gate = asyncio.Semaphore(READS_AT_ONCE)
 
-        async def one(call: Call) -> tuple[Call, Result, bool]:
+        async def one(call: Call) -> tuple[Call, _Ran]:
             async with gate:
                 if (problem := await self.hooks.problem(state.task, call)) is not None:
-                    return call, error(Outcome.FAILED, problem), False
-                result, taints = await self._handler(call, state)
-                return call, result, taints
+                    return call, _Ran(result=error(Outcome.FAILED, problem))
+                return call, await self._handler(call, state)
 
         done = await asyncio.gather(*(one(c) for c in calls))
-        taints = any(t for _, _, t in done)
-        return await self._settled(calls, {c.id: result for c, result, _ in done}, taints=taints)
+        answer: Answer = state
+        if ended := [(c, ran) for c, ran in done if ran.needs is None]:
+            results = {c.id: ran.result for c, ran in ended}
+            taints = any(ran.taints for _, ran in ended)
+            answer = await self._settled([c for c, _ in ended], results, taints=taints)
+        wanting = [self._connecting(c, ran.needs) for c, ran in done if ran.needs is not None]
+        if wanting and not isinstance(answer, Fenced):
+            answer = await self._change(ask(self.run, self.agent, wanting))
+        return answer
+
+    def _connecting(self, call: Call, needs: NeedsConnect) -> Asking:
+        """*call* waits until somebody has connected its account, or will not (C12)."""
+        return Asking(call_id=call.id, slip=slip(self.ids), account=needs.account, shown={"url": needs.url})
 
     async def _run_effect(self, call: Call, state: RunState) -> Answer:
         """Check, mark, handler, outcome. The handler starts only once the marker is committed (I2)."""
         tool = self._tool(call, state)
-        problem, seen, addressed = None, Seen(), Addressed(key=call.id)
+        problem, seen, addressed = None, Seen(), Addressed()
         if tool is not None:
             context = self._context(call, state)
             found = await check(tool, call.args, context, self.clock)
-            problem = f"{found.account} is not connected" if isinstance(found, NeedsConnect) else found
             seen = await look(tool, call.args, context, self.clock)
+            needs = found if isinstance(found, NeedsConnect) else seen.needs
+            if needs is not None and call.state is CallState.PROPOSED:
+                return await self._change(ask(self.run, self.agent, [self._connecting(call, needs)]))
+            problem = str(found) if isinstance(found, NeedsConnect) else found
             addressed = await self.hooks.addressed(state.task, tool, call)
             problem = problem or seen.problem or addressed.problem
             problem = problem or await self.hooks.problem(state.task, call)
@@ -276,53 +300,54 @@ class TaskRun:
             self.agent,
             call.id,
             tool=None if tool is None else ToolFacts(digest=tool.digest, risk=tool.risk),
-            effect_key=addressed.key,
+            sent_key=addressed.key,
             reached=addressed.reached,
             slip=slip(self.ids),
             problem=problem,
             seen=seen.value,
         )
-        key = call.effect_key or addressed.key
-        marked = await self._change(move, Need(call=call.id, effect_key=key, roster=True))
+        own = call.effect_key or addressed.key or call.id
+        sent_key = call.sent_key or addressed.key
+        need = Need(call=call.id, effect_key=own, sent_key=sent_key, roster=True, starts=True)
+        marked = await self._change(move, need)
         if not isinstance(marked, Marked):
             return marked
-        result, taints = await self._handler(marked.call, marked.state)
-        return await self._outcome(marked.call, result, taints=taints)
+        ran = await self._handler(marked.call, marked.state)
+        return await self._outcome(marked.call, ran, tool)
 
-    async def _outcome(self, call: Call, result: Result, *, taints: bool = False) -> Answer:
+    async def _outcome(self, call: Call, ran: _Ran, tool: Tool | None) -> Answer:
         move = outcome(
             self.run,
             self.agent,
             call.id,
-            result,
+            ran.result,
             slip=slip(self.ids),
-            taints=taints,
+            taints=ran.taints,
+            looks=tool is not None and tool.reconcile is not None,
+            needs=None if ran.needs is None else {"account": ran.needs.account, "url": ran.needs.url},
             reserve=self._tokens,
         )
         answer = self._keep(await self._change(move, Need(call=call.id, usage=True)))
-        if result.outcome is not Outcome.UNKNOWN or isinstance(answer, Fenced):
+        if ran.result.outcome is not Outcome.UNKNOWN or isinstance(answer, Fenced) or tool is None:
             return answer
-        return await self._look_up(call, answer)
+        return await self._look_up(call, tool, answer)
 
-    async def _look_up(self, call: Call, state: RunState) -> Answer:
+    async def _look_up(self, call: Call, tool: Tool, state: RunState) -> Answer:
         """An unknown call is looked up at its destination, where its tool can (C22)."""
-        tool = self._tool(call, state)
-        if tool is None:
-            return state
         went = await went_out(tool, call.args, self._context(call, state), self.clock)
         if went is None:
             return state
         return await self._change(found_out(self.run, self.agent, call.id, went=went), Need(call=call.id))
 
-    async def _handler(self, call: Call, state: RunState) -> tuple[Result, bool]:
-        """The call's result, and whether it brought words from outside. Never raises but a cancellation."""
+    async def _handler(self, call: Call, state: RunState) -> _Ran:
+        """The call's result, and what else comes of it. Never raises but a cancellation."""
         tool = self._tool(call, state)
         if tool is None:
-            return error(Outcome.FAILED, f"The tool {call.tool} is gone."), False
+            return _Ran(result=error(Outcome.FAILED, f"The tool {call.tool} is gone."))
         done = await run_tool(tool, call.args, self._context(call, state), self.clock)
         result = Result(outcome=done.outcome, result=done.result)
         await self.hooks.ran(state.task, call, result)
-        return result, tool.taints
+        return _Ran(result=result, taints=tool.taints, needs=done.needs)
 
     async def _ask(self, calls: Sequence[Call], state: RunState) -> Answer:
         asks = [await self._asking(call, state) for call in calls]
@@ -335,9 +360,10 @@ class TaskRun:
             return Asking(call_id=call.id, slip=slip(self.ids), problem=f"The tool {call.tool} is gone.")
         found = await check(tool, call.args, self._context(call, state), self.clock)
         if isinstance(found, NeedsConnect):
-            shown = {"url": found.url}
-            return Asking(call_id=call.id, slip=slip(self.ids), account=found.account, shown=shown)
+            return self._connecting(call, found)
         seen = await look(tool, call.args, self._context(call, state), self.clock)
+        if seen.needs is not None:
+            return self._connecting(call, seen.needs)
         shown = {} if seen.value is None else {"seen": seen.value}
         return Asking(call_id=call.id, slip=slip(self.ids), problem=found or seen.problem, shown=shown)
 
@@ -345,15 +371,7 @@ class TaskRun:
         return tools_of(self.host, state.task, self.agent).get(call.tool)
 
     def _context(self, call: Call, state: RunState) -> ToolContext:
-        return ToolContext(
-            org=state.task.org,
-            task_id=state.task.id,
-            task_code=state.task.code,
-            call_id=call.id,
-            agent=self.agent.key,
-            account=call.account,
-            owner=state.task.requester,
-        )
+        return context_of(state.task, call)
 
     # ── the model ────────────────────────────────────────────────────────────────────────────
 
@@ -377,6 +395,8 @@ class TaskRun:
             words = "No model is set up: set MODEL and a model key, or give the host a model."
             return await self._fail("model", words)
         said = self._history = await self.store.tasks.transcript(self.run.ref)
+        if said.messages and said.messages[-1].epoch > self.run.epoch:
+            return Fenced(run=self.run)  # another run has gone on meanwhile; no request is spent on it
         tools = tools_of(self.host, state.task, self.agent)
         now = await self._now(state.task)
         request = Request(

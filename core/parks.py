@@ -44,6 +44,7 @@ class Choice(StrEnum):
     WENT_OUT = "went_out"  # unknown: it went out
     DID_NOT = "did_not"  # unknown: it did not
     SEND_AGAIN = "send_again"  # unknown: send it again, knowing it may be the second time
+    LOOK_UP = "look_up"  # unknown: look at the destination, where its tool can
     MORE_ROUNDS = "more_rounds"  # limit: 20 more rounds
     MORE_TOKENS = "more_tokens"  # limit: 50,000 more tokens
     STOP = "stop"  # limit: stop here

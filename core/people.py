@@ -1,7 +1,9 @@
 """Who is who: organizations, people with accounts on surfaces, and who may decide what."""
 
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import StrEnum
+from typing import Final
 
 from core.ids import OrgId, PersonId
 
@@ -22,12 +24,18 @@ class SwitchMode(StrEnum):
     OBSERVE = "observe"  # practice
 
 
+SEND_WINDOW: Final = timedelta(hours=24)
+"""How long what one task sent makes another ask before it sends the same (C16, states.md §5)."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Organization:
     id: OrgId
     name: str
     time_zone: str = "UTC"
     state: OrgState = OrgState.ACTIVE
+    max_running: int | None = None  # of its tasks, at once; None: as the queue is set
+    send_window: timedelta = SEND_WINDOW
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -14,6 +14,7 @@ from core.agents import Agent
 from core.calls import Call, CallState, Outcome
 from core.gate import Verdict
 from core.model import Finish
+from core.parks import Park, ParkKind
 from core.tasks import Json, Message, MessageKind, Task
 from core.work import Work
 
@@ -118,6 +119,9 @@ class RunState:
     size: Size
     strikes: int
     repeats: int
+    connects: bool = (
+        False  # a call of this round came to nothing for want of an account, which somebody may connect
+    )
 
 
 def run_state(work: Work, agent: Agent, signals: Signals = QUIET) -> RunState:
@@ -138,7 +142,13 @@ def run_state(work: Work, agent: Agent, signals: Signals = QUIET) -> RunState:
         size=signals.size,
         strikes=task.strikes,
         repeats=task.repeats,
+        connects=any(_connects(work, p) for p in work.open_parks),
     )
+
+
+def _connects(work: Work, park: Park) -> bool:
+    call = work.call(park.call_id)
+    return park.kind is ParkKind.CONNECT and call is not None and call.settled
 
 
 def _reply(last: Message | None, task: Task) -> Reply | None:
@@ -370,6 +380,8 @@ def _next_round(s: RunState) -> Step:
         return End(EndKind.REFUSED, s.refusal)
     if s.reply is not None and (step := _after_reply(s, s.reply)) is not None:
         return step
+    if s.connects and s.reply is not None:
+        return Rest()
     if s.strikes >= s.agent.limits.strikes:
         return End(EndKind.FAILED, "strikes")
     if s.reply is not None and not s.reply.calls:

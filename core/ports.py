@@ -15,7 +15,9 @@ from core.calls import Call
 from core.ids import CallCode, EventKey, OrgId, PostId, Run, TaskId, TaskRef, Token, WorkerId
 from core.model import ModelReply, Request
 from core.parks import Park
-from core.people import Account, Person, Roster
+from core.people import Account, Person, Roster, Switch
+from core.rights import Rights
+from core.switches import SwitchTo
 from core.tasks import Json, Message, Task, TaskState
 from core.work import (
     NOTHING,
@@ -225,6 +227,20 @@ class Parks(Protocol):
         """It is recorded that *who* opened the whole of what has *digest* (I32)."""
         ...
 
+    async def link(self, who: Person, token: Token, digest: str, seconds: float) -> None:
+        """For *seconds*, *digest* stands for *who* connecting what the park of *token* waits for (C12).
+
+        Raises ParkNotFound.
+        """
+        ...
+
+    async def linked(self, who: Person, digest: str) -> Token | NotFound:
+        """The token that *digest* stands for; used up, so that the next look finds nothing.
+
+        Nothing is found of one that ran out, and of one that is another person's, which stays theirs.
+        """
+        ...
+
 
 class People(Protocol):
     async def by_account(self, account: Account) -> Person | None:
@@ -237,6 +253,51 @@ class People(Protocol):
         """On a database without organizations: *org* exists with *owner*, linked to *account*.
 
         With organizations there, nothing is written and ConfigError is raised.
+        """
+        ...
+
+    async def switch(
+        self, by: Person, org: OrgId, agent: str | None, to: SwitchTo, *, surface: str | None = None
+    ) -> int:
+        """*agent*'s switch is turned *to*; None: the organization is paused, resumed or limited.
+
+        How many switches it turned: 0 where it was so already, which writes nothing. Written with its
+        audit entry (what it was, what it is); no effect is marked between a pause and its commit (I29).
+        Raises NotYourDecision where *by* is no owner of *org*, whatever *by* says of themselves.
+        """
+        ...
+
+    async def switches(self, org: OrgId) -> tuple[Switch, ...]:
+        """What was turned about the organization's agents, by agent; one of whom nothing was is not there."""
+        ...
+
+    async def rights(self, org: OrgId, agent: str) -> Rights | None:
+        """What the agent's folder may let it do here; None: its folder was not seen here yet."""
+        ...
+
+    async def keep_rights(
+        self, org: OrgId, agent: str, was: Rights | None, now: Rights, *, digest: str, actor: str
+    ) -> bool:
+        """The rights are *now*, with an audit entry, if they still were *was*: first seen, or less.
+
+        *digest*: of the folder that says so. Never more than *was*: that is `accept`.
+        """
+        ...
+
+    async def accept(
+        self,
+        by: Person,
+        org: OrgId,
+        agent: str,
+        was: Rights,
+        now: Rights,
+        *,
+        digest: str,
+        surface: str | None = None,
+    ) -> bool:
+        """An owner lets the agent have *now*, with an audit entry, if its rights still were *was*.
+
+        Raises NotYourDecision.
         """
         ...
 

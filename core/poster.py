@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from core.calls import Call
-from core.cards import Card, card
+from core.cards import Card, card, reminder
 from core.decisions import Desk
 from core.errors import ChatBusy, ChatError, ChatForbidden, ChatGone
 from core.host import BaseHost
-from core.ids import TaskRef
+from core.ids import ParkId, TaskRef
 from core.parks import Park
 from core.people import Roster
 from core.ports import Dead, Later, Post, Sent, Story
@@ -102,13 +102,21 @@ class Poster:
         """What *post* shows now; None where that is nothing."""
         story = await self.desk.store.ledger.story(_ref(post))
         if post.kind in (PostKind.NOTICE, PostKind.PROGRESS):
-            return Notice(task_code=story.task.code, text=post.body["text"])
+            text = post.body["text"] if "text" in post.body else self._reminder(story, post.body["park"])
+            return None if text is None else Notice(task_code=story.task.code, text=text)
         roster = await self.desk.store.people.of(post.org)
         if post.kind is PostKind.REPORT:
             return report_of(story, roster, post.episode, post.body)
         if post.kind is PostKind.CARD:
             owner_call = None if post.body is None else post.body["call"]
             return card_of(self.desk, story, roster, Place(post.episode, post.round, owner_call))
+        return None
+
+    def _reminder(self, story: Story, park_id: ParkId) -> str | None:
+        """That a park still waits; None where it does not any more."""
+        for park, call in pairs_of(story):
+            if park.id == park_id and park.open:
+                return reminder(story.task, self.desk.agent(story.task.agent), park, call)
         return None
 
 

@@ -6,10 +6,11 @@ recorded a call and one that settles it days later say the same.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from core.agents import Agent
 from core.builtins import BUILTINS
-from core.calls import Call, Outcome
+from core.calls import Call, Outcome, ParksAs
 from core.canonical import digest
 from core.errors import BadArguments
 from core.gate import Ruling, Verdict, words
@@ -17,7 +18,7 @@ from core.host import BaseHost
 from core.ids import CallId
 from core.model import WireCall
 from core.moves.common import Result, error
-from core.moves.rounds import Proposal
+from core.moves.rounds import RECEIVED_AT, Proposal
 from core.plan import FINISH_TOOL
 from core.ports import Ids
 from core.skills import READ_SKILL, read_skill
@@ -51,15 +52,49 @@ class Declined:
 
 
 def declined(messages: Sequence[Message], calls: Sequence[Call]) -> Declined:
-    """The calls declined after the owner's newest words (the goal is words too)."""
-    said = [m for m in messages if m.kind in (MessageKind.GOAL, MessageKind.OWNER)]
-    since = (said[-1].episode, said[-1].round) if said else (0, 0)
+    """The calls declined after the owner's newest words: a message, or the answer to a question.
+
+    As the model proposed them, and as they were when they were declined. Words count from when they were
+    written: those that were there already when the card was declined allow nothing.
+    """
+    said = [_Said(at=_written_at(m), place=(m.episode, m.round)) for m in messages if m.kind in _OWNERS]
+    said += [_Said(at=c.settled_at, place=_place(c)) for c in calls if _is_answered(c)]
     keys = {
-        _same(c.tool, c.proposed_args)
+        _same(c.tool, args)
         for c in calls
-        if c.outcome is Outcome.DECLINED and c.round is not None and (c.episode, c.round) > since
+        if c.outcome is Outcome.DECLINED and not any(_allows(words, c) for words in said)
+        for args in (c.proposed_args, c.args)
     }
     return Declined(calls=frozenset(keys))
+
+
+_OWNERS = frozenset({MessageKind.GOAL, MessageKind.OWNER})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Said:
+    at: datetime | None
+    place: tuple[int, int]
+
+
+def _written_at(message: Message) -> datetime:
+    received = message.body.get(RECEIVED_AT) if isinstance(message.body, dict) else None
+    return message.at if received is None else datetime.fromisoformat(received)
+
+
+def _is_answered(call: Call) -> bool:
+    return call.parks_as is ParksAs.QUESTION and call.outcome is Outcome.ANSWERED
+
+
+def _place(call: Call) -> tuple[int, int]:
+    return call.episode, call.round or 0
+
+
+def _allows(said: _Said, call: Call) -> bool:
+    """Whether *call*, declined before the owner's words *said*, may be asked again."""
+    if said.at is None or call.settled_at is None or said.at == call.settled_at:
+        return said.place >= _place(call)
+    return said.at > call.settled_at
 
 
 def _same(tool: str, args: object) -> str:

@@ -35,7 +35,8 @@ def repeated(
     for call in sorted(before, key=_place):
         if call.round is None or call.outcome is None or _place(call)[:2] <= since:
             continue
-        if not call.pure and call.outcome is Outcome.SUCCEEDED:
+        went = not call.pure and call.outcome is Outcome.SUCCEEDED
+        if went or call.outcome is Outcome.ANSWERED:  # something was done, or a person said something
             counts.clear()
         else:
             key = _key(call, Result(outcome=call.outcome, result=call.result))

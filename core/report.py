@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.calls import Call, CallState, Outcome
-from core.parks import Choice, Park, ParkState
+from core.parks import Choice, Park, ParkKind, ParkState
 from core.people import Roster
 from core.tasks import Json, Task, TaskState
 from core.transcript import edited
@@ -79,6 +79,8 @@ def _place(call: Call, parks: Sequence[Park], roster: Roster | None) -> tuple[st
         return "waiting", _waits(call)
     if call.outcome is Outcome.UNKNOWN:
         return "unknown", _unknown(own, roster)
+    if call.outcome is Outcome.ANSWERED and any(p.kind is ParkKind.CONNECT for p in own):
+        return "not_done", "not run: an account was connected first"
     if call.outcome in (Outcome.SUCCEEDED, Outcome.ANSWERED):
         return "done", " · ".join(n for n in (edited(call), _settled_by(own, roster)) if n)
     reason = next((p.reason for p in own if p.reason and p.state is ParkState.DECIDED), None)

@@ -6,7 +6,7 @@ like everything else.
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from functools import cache
+from functools import lru_cache
 from typing import Final
 
 from core.agents import Skill
@@ -34,11 +34,11 @@ def offered(skills: Sequence[Skill]) -> str:
     return "\n".join(["", "", head, *lines])
 
 
-@cache
+@lru_cache(maxsize=256)
 def read_skill(skills: tuple[Skill, ...]) -> Tool:
     """The tool that reads one of *skills*, looked up by its name and by nothing else.
 
-    Made once: checking a tool's schema takes longer than all else that a turn asks of its tools.
+    Made once, since each step of a run asks for the tools of its task.
     """
     known = {skill.name: skill for skill in skills}
 

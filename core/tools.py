@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -350,10 +351,11 @@ async def check(
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Seen:
-    """What a tool's precondition answers now; *problem*: the words why it can't be told."""
+    """What a tool's precondition answers now; *problem*: why it can't be told, *needs*: for want of what."""
 
     value: Json = None
     problem: str | None = None
+    needs: NeedsConnect | None = None
 
 
 async def look(tool: Tool, args: Mapping[str, Json], context: ToolContext, clock: Clock) -> Seen:
@@ -362,7 +364,7 @@ async def look(tool: Tool, args: Mapping[str, Json], context: ToolContext, clock
         return Seen()
     said = await _asked(tool, tool.precondition, "looked at", args, context, clock)
     if isinstance(said, NeedsConnect):
-        return Seen(problem=str(said))
+        return Seen(problem=str(said), needs=said)
     if isinstance(said, str):
         return Seen(problem=said)
     try:
@@ -548,6 +550,13 @@ def tool(
 
 def finish(schema: Json) -> Tool:
     """The tool by which a task ends with a result that fits *schema*, extra properties as *schema* has it."""
+    return _finish(canonical.dump(schema))
+
+
+@lru_cache(maxsize=256)
+def _finish(text: str) -> Tool:
+    """Made once a schema, since each step of a run asks for the tools of its task."""
+    schema = canonical.load(text)
 
     async def handler(args: Mapping[str, Json], context: ToolContext) -> Json:
         return dict(args)

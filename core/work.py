@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar
 
 from core.calls import Call
 from core.ids import CallId, EventKey, OrgId, PersonId, Run, TaskId, TaskRef, Token
@@ -191,13 +191,28 @@ class Need:
     token: Token | None = None  # this park, its call and that call's other parks, whatever their state
     event_id: str | None = None  # the park this click decided already, if it did
     effect_key: str | None = None  # this task's calls that hold the key
+    sent_key: str | None = None  # other tasks' calls that hold it inside the organization's window, locked
     event: EventKey | None = None  # this inbox row, if nobody has applied it yet
     unread: bool = False  # the task's unread inbox rows
     roster: bool = False
     usage: bool = False  # the agent's tokens of the last 24 hours
+    starts: bool = False  # an effect may start: no switch is turned until the commit
 
 
 NOTHING = Need()
+
+
+EARLIER: Final = 20
+"""How many of them a Work has at the most: the newest, among which any that nobody has seen yet is."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Earlier:
+    """A call of another task of the organization that went, or may have gone, out."""
+
+    call: Call
+    task_number: int
+    agent: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -220,6 +235,9 @@ class Work:
     roster: Roster | None = None
     daily_tokens: int | None = None  # reserved and used over the last 24 hours; None: not asked for
     holders: tuple[Call, ...] = ()  # calls of this task that hold Need.effect_key
+    elsewhere: tuple[
+        Earlier, ...
+    ] = ()  # other tasks' that hold Need.sent_key inside the window, newest first
     repeated: Park | None = None  # the park that Need.event_id decided
 
     @property

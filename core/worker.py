@@ -15,19 +15,25 @@ from core.ids import Run, TaskRef, WorkerId
 from core.intake import Intake
 from core.loop import OnStep, TaskRun, nobody_looks_on
 from core.moves.ends import give_back
-from core.moves.waits import expire
+from core.moves.waits import expire, remind
 from core.ports import Clock, Due, Model
 from core.poster import Poster
 
 log = logging.getLogger(__name__)
 
-POLL_SECONDS = 0.25
-SWEEP_SECONDS = 1.0
-SEAL_SECONDS = 2.0
 SEAL_LEASE_SECONDS = 10.0
-POST_SECONDS = 0.2
 DRAIN_SECONDS = 20.0
 """How long a stopping worker lets its steps finish; platforms kill 30 s after SIGTERM."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pace:
+    """Seconds between two looks of each chore."""
+
+    poll: float = 0.25
+    sweep: float = 1.0
+    seal: float = 2.0
+    post: float = 0.2
 
 
 @dataclass(kw_only=True, slots=True)
@@ -40,6 +46,7 @@ class Worker:
     default_model: Model | None = None
     lease_seconds: float = 60.0
     slots: int = 10
+    pace: Pace = Pace()
     on_step: OnStep = nobody_looks_on
     posters: Sequence[Poster] = ()
     _runs: dict[Run, asyncio.Task[None]] = field(default_factory=dict, init=False)
@@ -48,12 +55,12 @@ class Worker:
 
     async def work(self, stop: asyncio.Event) -> None:
         """Works until *stop* is set; then finishes or gives back what is in hand."""
-        claiming = asyncio.create_task(self._every(POLL_SECONDS, self.claim))
+        claiming = asyncio.create_task(self._every(self.pace.poll, self.claim))
         chores = [
             asyncio.create_task(self._every(self.lease_seconds / 3, self._heartbeat)),
-            asyncio.create_task(self._every(SWEEP_SECONDS, self.sweep)),
-            asyncio.create_task(self._every(SEAL_SECONDS, self.seal)),
-            *(asyncio.create_task(self._every(POST_SECONDS, p.deliver)) for p in self.posters),
+            asyncio.create_task(self._every(self.pace.sweep, self.sweep)),
+            asyncio.create_task(self._every(self.pace.seal, self.seal)),
+            *(asyncio.create_task(self._every(self.pace.post, p.deliver)) for p in self.posters),
         ]
         try:
             await stop.wait()
@@ -125,11 +132,20 @@ class Worker:
                 running.cancel()
 
     async def sweep(self) -> None:
-        """Lost, due and unblocked tasks are queued again, the inbox applied, what is due expired."""
+        """Lost, due and unblocked tasks are queued again, the inbox applied, parks expired and recalled."""
         await self.desk.store.queue.recover(100)
         await Intake(desk=self.desk).sweep()
         for ref in await self.desk.store.parks.due(Due.EXPIRE, 100):
             await self._expire(ref)
+        for ref in await self.desk.store.parks.due(Due.REMIND, 100):
+            await self._remind(ref)
+
+    async def _remind(self, ref: TaskRef) -> None:
+        """Who keeps *ref* waiting is reminded, once; it keeps no other reminder waiting if it breaks."""
+        try:
+            await self.desk.store.tasks.change(ref, remind())
+        except GatepostError:
+            log.exception("nobody could be reminded of %s", ref.task_id)
 
     async def _expire(self, ref: TaskRef) -> None:
         """What is due of one task is expired; a task that can't be changed keeps nobody else waiting."""
@@ -161,13 +177,13 @@ class Worker:
         running = dict(self._runs)
         if not running:
             return
-        _, late = await asyncio.wait(running.values(), timeout=DRAIN_SECONDS)
-        for task in late:
+        _, unfinished = await asyncio.wait(running.values(), timeout=DRAIN_SECONDS)
+        late = {run: task for run, task in running.items() if task in unfinished}
+        for task in late.values():
             task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
-        for run, task in running.items():
-            if task in late:
-                await self.desk.store.tasks.change(run.ref, give_back(run))
+        await asyncio.gather(*late.values(), return_exceptions=True)
+        for run in late:
+            await self.desk.store.tasks.change(run.ref, give_back(run))
 
     async def _every(self, seconds: float, chore: Callable[[], Awaitable[object]]) -> None:
         while not (self._stopping and chore == self.claim):

@@ -12,6 +12,7 @@ from adapters.store.people import SqlPeople
 from adapters.store.queue import SqlQueue
 from adapters.store.tasks import SqlTasks
 from core.ports import Ids, Store
+from core.queue import QueueSettings
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -33,12 +34,12 @@ class SqlStore:
         await self.db.close()
 
 
-def sql_store(db: Database) -> SqlStore:
-    """Every port over *db*."""
+def sql_store(db: Database, queue: QueueSettings | None = None) -> SqlStore:
+    """Every port over *db*; *queue*: what its queue holds to, if not to the defaults."""
     return SqlStore(
         db=db,
         tasks=SqlTasks(db),
-        queue=SqlQueue(db),
+        queue=SqlQueue(db, queue),
         inbox=SqlInbox(db),
         outbox=SqlOutbox(db),
         parks=SqlParks(db),
@@ -48,9 +49,12 @@ def sql_store(db: Database) -> SqlStore:
     )
 
 
-def open_store(url: str, *, audit_key: bytes, ids: Ids, pool_size: int = 3) -> Store:
+def open_store(
+    url: str, *, audit_key: bytes, ids: Ids, pool_size: int = 3, queue: QueueSettings | None = None
+) -> Store:
     """The store in the database of *url*; nothing is connected yet. Raises ConfigError.
 
     *pool_size*: connections of this process; small, since a hosted database allows few (storage.md §8).
+    *queue*: what its queue holds to, the same in every process of one database.
     """
-    return sql_store(Database(url, ids=ids, audit_key=audit_key, pool_size=pool_size))
+    return sql_store(Database(url, ids=ids, audit_key=audit_key, pool_size=pool_size), queue)

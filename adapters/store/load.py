@@ -21,14 +21,26 @@ from adapters.store.rows import (
     switch_of,
     task_of,
 )
-from adapters.store.tables import calls, inbox, messages, organizations, parks, people, switches, tasks, usage
+from adapters.store.still import still
+from adapters.store.tables import (
+    calls,
+    effect_guards,
+    inbox,
+    messages,
+    organizations,
+    parks,
+    people,
+    switches,
+    tasks,
+    usage,
+)
 from core.calls import Call, CallState, Outcome
 from core.errors import StoreError
 from core.ids import CallId, EventKey, TaskRef, Token
 from core.parks import Park, ParkState
 from core.people import Organization, Roster, Switch
 from core.tasks import Message, MessageKind, Task
-from core.work import Event, Need, Work
+from core.work import EARLIER, Earlier, Event, Need, Work
 
 HOLDS_KEY = or_(
     calls.c.state == CallState.EXECUTING.value,
@@ -46,6 +58,8 @@ async def find_task(conn: AsyncConnection, ref: TaskRef, *, lock: bool) -> Task 
 
 async def load_work(db: Database, conn: AsyncConnection, task: Task, need: Need) -> tuple[Work, datetime]:
     """The Work of *task* with what *need* names, and the database's time."""
+    if need.starts:
+        await still(db, conn, task.org)
     around = await _surroundings(db, conn, task)
     found = await _calls(conn, task, need)
     work = Work(
@@ -60,6 +74,9 @@ async def load_work(db: Database, conn: AsyncConnection, task: Task, need: Need)
         roster=await _roster(conn, around.organization) if need.roster else None,
         daily_tokens=await _daily_tokens(db, conn, task, around.at) if need.usage else None,
         holders=await _holders(conn, task, need.effect_key) if need.effect_key is not None else (),
+        elsewhere=await _elsewhere(db, conn, task, need.sent_key, around)
+        if need.sent_key is not None
+        else (),
         repeated=await _repeated(conn, task, need.event_id) if need.event_id is not None else None,
     )
     return work, around.at
@@ -76,7 +93,7 @@ async def _surroundings(db: Database, conn: AsyncConnection, task: Task) -> _Sur
     query = (
         select(
             db.clock().label("at"),
-            *organizations.c["id", "name", "time_zone", "state"],
+            *organizations.c["id", "name", "time_zone", "state", "max_running", "send_window_seconds"],
             *switches.c["agent", "paused_at", "mode", "settings"],
         )
         .select_from(organizations)
@@ -208,6 +225,36 @@ async def _holders(conn: AsyncConnection, task: Task, effect_key: str) -> tuple[
     own = _of_task(calls.c.org, calls.c.task_id, task)
     query = select(calls).where(own, calls.c.effect_key == effect_key, HOLDS_KEY).order_by(calls.c.number)
     return tuple(call_of(row) for row in (await conn.execute(query)).mappings())
+
+
+async def _elsewhere(
+    db: Database, conn: AsyncConnection, task: Task, sent_key: str, around: _Surroundings
+) -> tuple[Earlier, ...]:
+    """Other tasks' calls that hold the key inside the organization's window, newest first.
+
+    The key's guard row is locked first, so that of two tasks that mark the same send at once the second
+    sees the first.
+    """
+    guard = db.insert(effect_guards).values(org=task.org, effect_key=sent_key, touched_at=around.at)
+    key = [effect_guards.c.org, effect_guards.c.effect_key]
+    await conn.execute(guard.on_conflict_do_update(index_elements=key, set_={"touched_at": around.at}))
+    query = (
+        select(calls, tasks.c.number.label("task_number"), tasks.c.agent.label("task_agent"))
+        .join(tasks, and_(tasks.c.org == calls.c.org, tasks.c.id == calls.c.task_id))
+        .where(
+            calls.c.org == task.org,
+            calls.c.sent_key == sent_key,
+            calls.c.marked_at > around.at - around.organization.send_window,
+            calls.c.task_id != task.id,
+            HOLDS_KEY,
+        )
+        .order_by(calls.c.marked_at.desc(), calls.c.id.desc())
+        .limit(EARLIER)
+    )
+    rows = (await conn.execute(query)).mappings()
+    return tuple(
+        Earlier(call=call_of(row), task_number=row["task_number"], agent=row["task_agent"]) for row in rows
+    )
 
 
 async def _new_event(conn: AsyncConnection, key: EventKey) -> Event | None:

@@ -4,14 +4,15 @@ Each look is inside one organization: what another one has answers like what nob
 """
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Select, case, func, select, update
+from sqlalchemy import Select, case, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store.engine import Database
 from adapters.store.rows import call_of, park_of, task_of
-from adapters.store.tables import calls, parks, tasks
+from adapters.store.tables import calls, connect_states, parks, tasks
 from core.errors import ParkNotFound
 from core.ids import CallCode, OrgId, TaskRef, Token
 from core.parks import Park, ParkKind, ParkState
@@ -71,6 +72,33 @@ class SqlParks:
             await conn.execute(update(parks).where(*this).values(viewed=[*(park.viewed or ()), view]))
 
         await self._db.write(body)
+
+    async def link(self, who: Person, token: Token, digest: str, seconds: float) -> None:
+        """Raises ParkNotFound."""
+
+        async def body(conn: AsyncConnection) -> None:
+            park = (await conn.execute(_by_token(who.org, token))).mappings().one_or_none()
+            if park is None:
+                raise ParkNotFound
+            until = await self._db.now(conn) + timedelta(seconds=seconds)
+            own = {"org": who.org, "person_id": who.id, "park_id": park["id"], "expires_at": until}
+            await conn.execute(insert(connect_states).values(digest=digest, **own))
+
+        await self._db.write(body)
+
+    async def linked(self, who: Person, digest: str) -> Token | NotFound:
+        async def body(conn: AsyncConnection) -> Token | NotFound:
+            now = await self._db.now(conn)
+            state = connect_states.c
+            unused = (state.used_at.is_(None), state.expires_at > now)
+            theirs = (state.digest == digest, state.org == who.org, state.person_id == who.id)
+            use = update(connect_states).where(*theirs, *unused).values(used_at=now).returning(state.park_id)
+            park_id = (await conn.execute(use)).scalar_one_or_none()
+            query = select(parks.c.token).where(parks.c.org == who.org, parks.c.id == park_id)
+            token = (await conn.execute(query)).scalar_one_or_none()
+            return NotFound() if token is None else Token(token)
+
+        return await self._db.write(body)
 
 
 def _by_token(org: OrgId, token: Token) -> Select[Any]:

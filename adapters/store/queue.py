@@ -6,7 +6,6 @@ task's *vrt* is its organization's round, given where it is queued (order.py).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Row, TextClause, bindparam
@@ -16,6 +15,7 @@ from adapters.store.engine import Database
 from adapters.store.order import place
 from adapters.store.words import said
 from core.ids import OrgId, Run, TaskId, TaskRef, WorkerId
+from core.queue import QueueSettings
 from core.tasks import Prio
 
 # Scalar, not EXISTS, which the planner may answer by a walk through all organizations, at each claim.
@@ -151,14 +151,6 @@ UPDATE queue_floor SET floor = lowest.vrt
 FROM (SELECT min(vrt) AS vrt FROM tasks WHERE state = 'queued' AND prio = :prio) AS lowest
 WHERE prio = :prio AND floor <> lowest.vrt
 """
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class QueueSettings:
-    """What holds for every organization that has nothing of its own."""
-
-    max_running: int = 50  # five workers' slots; it keeps one organization from taking a whole fleet
-    age_seconds: float = 600.0  # longer than an ordinary rush of owners' tasks, shorter than a coffee break
 
 
 class SqlQueue:

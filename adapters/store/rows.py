@@ -4,7 +4,7 @@ A row is a mapping by column name, read with the column types of tables.py: time
 is loaded. An unknown state, kind or role raises ValueError here rather than being guessed (I13).
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -15,8 +15,9 @@ from core.calls import Call, CallState, Outcome, ParksAs
 from core.gate import Verdict
 from core.ids import EventKey, OrgId, PostId, TaskId
 from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState
-from core.people import Organization, OrgState, Person, Role, Switch, SwitchMode
+from core.people import SEND_WINDOW, Organization, OrgState, Person, Role, Switch, SwitchMode
 from core.ports import Post
+from core.rights import Rights
 from core.tasks import Message, MessageKind, Mode, Origin, Taint, Task, TaskState
 from core.work import Event, EventKind, PostKind
 
@@ -182,6 +183,7 @@ def call_row(call: Call) -> Values:
         "outcome": _word(call.outcome),
         "result": call.result,
         "effect_key": call.effect_key,
+        "sent_key": call.sent_key,
         "epoch": call.epoch,
         "attempts": call.attempts,
         "marked_at": call.marked_at,
@@ -217,6 +219,7 @@ def call_of(row: Row) -> Call:
         outcome=_as(Outcome, row["outcome"]),
         result=row["result"],
         effect_key=row["effect_key"],
+        sent_key=row["sent_key"],
         epoch=row["epoch"],
         attempts=row["attempts"],
         marked_at=row["marked_at"],
@@ -379,8 +382,14 @@ def post_of(row: Row) -> Post:
 
 def organization_of(row: Row) -> Organization:
     """The organization of a row of organizations."""
+    seconds = row["send_window_seconds"]
     return Organization(
-        id=OrgId(row["id"]), name=row["name"], time_zone=row["time_zone"], state=OrgState(row["state"])
+        id=OrgId(row["id"]),
+        name=row["name"],
+        time_zone=row["time_zone"],
+        state=OrgState(row["state"]),
+        max_running=row["max_running"],
+        send_window=SEND_WINDOW if seconds is None else timedelta(seconds=seconds),
     )
 
 
@@ -391,8 +400,16 @@ def organization_row(organization: Organization, created_at: datetime) -> Values
         "name": organization.name,
         "time_zone": organization.time_zone,
         "state": organization.state.value,
+        "max_running": organization.max_running,
+        "send_window_seconds": _window_seconds(organization),
         "created_at": created_at,
     }
+
+
+def _window_seconds(organization: Organization) -> int | None:
+    """None for the usual window, so that a new default holds for it too."""
+    window = organization.send_window
+    return None if window == SEND_WINDOW else round(window.total_seconds())
 
 
 def person_of(row: Row) -> Person:
@@ -439,6 +456,16 @@ def switch_row(
         "mode": switch.mode.value,
         "settings": dict(switch.settings),
     }
+
+
+def rights_of(row: Row) -> Rights:
+    """The rights of a row of rights."""
+    return Rights(tools=tuple(row["tools"] or ()), settings=tuple((row["settings"] or {}).items()))
+
+
+def rights_row(org: OrgId, agent: str, rights: Rights) -> Values:
+    """What *rights* themselves are in their row."""
+    return {"org": org, "agent": agent, "tools": list(rights.tools), "settings": dict(rights.settings)}
 
 
 Kind = TypeVar("Kind", bound=StrEnum)

@@ -97,6 +97,7 @@ organizations = Table(
     Column("audit_hash", Text, nullable=False, server_default=GENESIS),
     _words_or_none("approvals_route"),
     _number_or_none("max_running"),  # tasks that run at once; NULL: the queue's own default
+    _number_or_none("send_window_seconds"),  # in which the same send asks anew; NULL: people.SEND_WINDOW
     _time("created_at"),
 )
 
@@ -129,6 +130,18 @@ switches = Table(
     _time_or_none("paused_at"),
     Column("mode", Text, nullable=False, server_default="normal"),  # SwitchMode
     _json("settings"),  # object: risk or tool to setting, in order
+)
+
+rights = Table(
+    "rights",  # of an agent's folder, that hold; a wider folder waits for an owner
+    metadata,
+    _key("org"),
+    _key("agent"),
+    _json("tools"),  # list of names
+    _json("settings"),  # object: risk or tool to setting, in order
+    _words("digest"),  # of the folder that brought them
+    _words_or_none("by_person"),  # NULL: first seen, or narrowed by the folder
+    _time("at"),
 )
 
 join_codes = Table(
@@ -265,6 +278,7 @@ calls = Table(
     _json("result"),
     _words_or_none("result_blob"),  # digest of a result kept in blobs
     _words_or_none("effect_key"),
+    _words_or_none("sent_key"),
     _number_or_none("epoch"),
     _count("attempts"),
     _time_or_none("marked_at"),
@@ -287,7 +301,7 @@ calls = Table(
         where="state = 'executing' OR outcome IN ('succeeded', 'unknown')",
         unique=True,
     ),
-    _index("ix_calls_effect_key_marked_at", "org", "effect_key", "marked_at"),
+    _index("ix_calls_sent_key", "org", "sent_key", "marked_at", where="sent_key IS NOT NULL"),
     _index("ix_calls_tool", "org", "tool"),
     _index("ix_calls_outcome", "org", "outcome"),
 )

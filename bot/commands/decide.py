@@ -6,10 +6,12 @@ from rich.text import Text
 
 from adapters.console import led, text
 from bot.commands.session import SURFACE, Session, call_named, console, session, task_named, words
+from core.calls import Outcome
 from core.cards import shown_value, visible
 from core.decisions import Answering
 from core.errors import BadArguments, ParkNotFound
 from core.ids import call_code
+from core.lookups import look_up
 from core.moves.people import Decided, Decision, said
 from core.parks import Choice, DecisionKind, ParkKind
 from core.ports import ParkView
@@ -41,11 +43,19 @@ async def answer(code: str, said_: str, as_: str | None) -> None:
     await _decide(code, Decision(kind=DecisionKind.ANSWER, reason=words(said_)), as_)
 
 
+async def connected(code: str, as_: str | None) -> None:
+    """The account that the call waits for is connected: the agent may make the call again."""
+    await _decide(code, Decision(kind=DecisionKind.CONNECTED), as_)
+
+
 async def settle(code: str, choice: Choice, as_: str | None) -> None:
     """An unknown call or a limit is answered with one of its choices."""
     async with session(as_) as here:
         view = await _choosing(here, code)
-        await _say(here, view, Decision(kind=DecisionKind.CHOICE, choice=choice))
+        if choice is Choice.LOOK_UP:
+            console().print(await looked_up(here, view), soft_wrap=True)
+        else:
+            await _say(here, view, Decision(kind=DecisionKind.CHOICE, choice=choice))
 
 
 async def _decide(code: str, decision: Decision, as_: str | None) -> None:
@@ -76,13 +86,24 @@ async def _say(
 # ── shared with the chat ─────────────────────────────────────────────────────────────────────
 
 
+async def looked_up(here: Session, view: ParkView) -> Text:
+    """*view* is settled as the destination says; the line that tells it. Raises what look_up raises."""
+    decided = await look_up(here.app.desk, here.app.clock, _answering(here), view)
+    if decided is None:
+        return led(f"{name_of(view)} ", "bold").append("can't be looked up now: it still may have gone out.")
+    return decided_line(here.who.name, view, decided)
+
+
 async def decide(
     here: Session, view: ParkView, decision: Decision, changes: Mapping[str, Json] | None = None
 ) -> Decided:
     """*view* is decided by the person at the terminal. Raises what Desk.decide raises."""
+    return await here.app.desk.decide(_answering(here), view, decision, changes=changes)
+
+
+def _answering(here: Session) -> Answering:
     event_id = f"{here.user}:{here.app.desk.ids.new()}"
-    by = Answering(who=here.who, surface=SURFACE, event_id=event_id)
-    return await here.app.desk.decide(by, view, decision, changes=changes)
+    return Answering(who=here.who, surface=SURFACE, event_id=event_id)
 
 
 def changes_of(here: Session, view: ParkView, assignments: Sequence[str]) -> dict[str, Json]:
@@ -144,6 +165,8 @@ def differences(before: Mapping[str, Json], after: Mapping[str, Json]) -> list[s
 
 def _what_follows(decided: Decided) -> str:
     park, task = decided.park, decided.task
+    if park.choice is Choice.LOOK_UP and decided.call is not None:
+        return _FOLLOWS[Choice.WENT_OUT if decided.call.outcome is Outcome.SUCCEEDED else Choice.DID_NOT]
     if task.stop_by is not None:
         return f"{task.code} is stopped." if task.ended else f"{task.code} stops."
     return _FOLLOWS.get(park.choice or park.decision, "") or "The agent is told."
@@ -153,6 +176,7 @@ _FOLLOWS: Mapping[Choice | DecisionKind | None, str] = {
     DecisionKind.APPROVE: "A worker runs it.",
     DecisionKind.EDIT: "A worker runs it.",
     DecisionKind.DECLINE: "It is not run; the agent is told.",
+    DecisionKind.CONNECTED: "The agent may make the call again.",
     Choice.WENT_OUT: "It counts as done.",
     Choice.DID_NOT: "It counts as not done.",
     Choice.SEND_AGAIN: "A worker runs it once more.",

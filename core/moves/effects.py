@@ -14,7 +14,7 @@ from core.calls import Call, CallState, Outcome
 from core.canonical import canonical, dump
 from core.errors import IllegalMove
 from core.gate import Risk, Verdict, words
-from core.ids import CallId, Run
+from core.ids import CallCode, CallId, Run
 from core.moves.common import (
     Answer,
     Result,
@@ -34,17 +34,32 @@ from core.moves.common import (
     withdrawn,
     worker,
 )
-from core.moves.waits import approval_park
+from core.moves.waits import PATIENCE, approval_park
 from core.parks import UNKNOWN_CHOICES, Choice, DecisionKind, Park, ParkKind, ParkState, Slip
 from core.plan import RunState, run_state
 from core.tasks import Json, MessageKind, Taint, Task
-from core.work import Change, Fenced, Lost, Move, NewMessage, Reach, Reached, Spend, TaskEvent, Work
+from core.work import (
+    Change,
+    Earlier,
+    Fenced,
+    Lost,
+    Move,
+    NewMessage,
+    Reach,
+    Reached,
+    Spend,
+    TaskEvent,
+    Work,
+)
 
 APPROVAL_TTL: Final = timedelta(hours=24)
 """A click older than this no longer runs anything (C14, states.md §5)."""
 
 PURE_TRIES: Final = 3
 """How often a lost read or draft is run again (C20)."""
+
+_WINDOWED: Final = frozenset({Risk.CONTACT.value, Risk.SPEND.value})
+"""Risks whose calls ask anew where another task sent the same (C16)."""
 
 WAKE_UNTIL: Final = timedelta(days=14)
 """How long an answer to what was sent wakes its task (I28, states.md §5)."""
@@ -137,7 +152,7 @@ def mark(
     call_id: CallId,
     *,
     tool: ToolFacts | None,
-    effect_key: str,
+    sent_key: str | None = None,
     slip: Slip,
     reached: Reached | None = None,
     problem: str | None = None,
@@ -145,10 +160,12 @@ def mark(
 ) -> Move[Marked | Answer]:
     """That it may have gone out is on disk, or the call has another end and is not run (C14-C16).
 
-    Needs: the call, effect_key and roster. *tool* is the tool as it is today, None if it is gone; *problem*
-    what its check says against it, *seen* what its precondition answers, *reached* whom it writes to.
-    Looked at under the lock, in this order: stop and pause, the approval and its hash, the check, what
-    the approver saw, the gate with today's taint and settings, the key.
+    Needs: the call, effect_key, sent_key, roster and starts. *tool* is the tool as it is today, None if
+    it is gone; *sent_key* what the host says makes two sends the same one, *problem* what its check says
+    against it, *seen* what its precondition answers, *reached* whom
+    it writes to. Looked at under the lock, in this order: stop and
+    pause, the approval and its hash, the check, what the approver saw, the gate with today's taint and
+    settings, the key in this task, and what other tasks of the organization sent.
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, Marked | Answer]:
@@ -164,7 +181,7 @@ def mark(
         if (why := _void(work, call, tool, at)) is not None:
             return _ended(work, call, error(Outcome.VOID, why), agent, run, at)
         if problem is not None:
-            return _objected(work, call, problem, agent, run, at, slip)
+            return _objected(work, call, problem, agent, run, at, slip, seen)
         if (difference := _seen_otherwise(work, call, seen)) is not None:
             return _parked_anew(work, call, agent, run, at, slip, difference, seen)
         ruling = gate(work, agent, tool=call.tool, risk=tool.risk if tool else call.risk)
@@ -174,25 +191,46 @@ def mark(
             return _ended(work, call, error(Outcome.REFUSED, f"Not run: {words(ruling)}."), agent, run, at)
         if ruling.verdict is Verdict.ASK and call.state is CallState.PROPOSED:
             asks = replace(call, verdict=ruling.verdict, rule=ruling.rule)
-            return _parked_anew(work, asks, agent, run, at, slip)
-        key = call.effect_key or effect_key
+            return _parked_anew(work, asks, agent, run, at, slip, seen=seen)
+        key = call.effect_key or sent_key or call.id
         if any(h.id != call.id and h.effect_key == key for h in work.holders):
             why = "Not run: the same thing already went out, or may have, in this task."
             return _ended(work, call, error(Outcome.DUPLICATE, why), agent, run, at)
-        return _marked(work, call, key, reached, agent, run, at)
+        if _not_displayed(work, call):
+            return _parked_anew(work, call, agent, run, at, slip, seen=seen)
+        keys = _Keys(effect=key, sent=call.sent_key or sent_key)
+        return _marked(work, call, keys, reached, agent, run, at)
 
     return move
 
 
+def _not_displayed(work: Work, call: Call) -> bool:
+    """Another task sent the same inside the window, and no click on this call displayed that (C16, I6)."""
+    if call.risk not in _WINDOWED:
+        return False
+    park = _decided(work, call) if call.state is CallState.APPROVED else None
+    displayed = set() if park is None else {e["call"] for e in park.shown.get("earlier", ())}
+    return any(e.call.id not in displayed for e in work.elsewhere)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Keys:
+    """By which a send is single in its task, and known in its organization."""
+
+    effect: str
+    sent: str | None
+
+
 def _marked(
-    work: Work, call: Call, key: str, reached: Reached | None, agent: Agent, run: Run, at: datetime
+    work: Work, call: Call, keys: _Keys, reached: Reached | None, agent: Agent, run: Run, at: datetime
 ) -> tuple[Change, Marked]:
     executing = replace(
         call,
         state=CallState.EXECUTING,
         epoch=run.epoch,
         marked_at=at,
-        effect_key=None if call.pure else key,
+        effect_key=None if call.pure else keys.effect,
+        sent_key=None if call.pure else keys.sent,
         attempts=call.attempts + 1,
     )
     facts = {"hash": call.args_hash, "key": executing.effect_key, "args": call.args}  # what takes effect
@@ -238,11 +276,10 @@ def _is_raised(now: str, before: str) -> bool:
 
 def _decided(work: Work, call: Call) -> Park | None:
     """The park whose decision lets *call* run: its own newest, or the unknown card that sends it again."""
-    if call.resend_of is not None:
-        again = (p for p in work.parks_of(call.resend_of) if p.choice is Choice.SEND_AGAIN)
-        return max(again, key=lambda p: p.version, default=None)
     kinds = (DecisionKind.APPROVE, DecisionKind.EDIT)
     said = [p for p in work.parks_of(call.id) if p.state is ParkState.DECIDED and p.decision in kinds]
+    if call.resend_of is not None and not said:
+        said = [p for p in work.parks_of(call.resend_of) if p.choice is Choice.SEND_AGAIN]
     return max(said, key=lambda p: p.version, default=None)
 
 
@@ -262,14 +299,14 @@ def _ended(
 
 
 def _objected(
-    work: Work, call: Call, problem: str, agent: Agent, run: Run, at: datetime, slip: Slip
+    work: Work, call: Call, problem: str, agent: Agent, run: Run, at: datetime, slip: Slip, seen: Json
 ) -> tuple[Change, RunState]:
     """The check speaks against it now: an edit asks again, an approval is void (I30), the rest failed."""
     if call.state is CallState.PROPOSED:
         return _ended(work, call, error(Outcome.FAILED, problem), agent, run, at)
     park = _decided(work, call)
     if park is not None and park.decision is DecisionKind.EDIT:
-        return _parked_anew(work, call, agent, run, at, slip, problem)
+        return _parked_anew(work, call, agent, run, at, slip, problem, seen)
     return _ended(work, call, error(Outcome.VOID, f"Void, not run: {problem}"), agent, run, at)
 
 
@@ -292,10 +329,12 @@ def _parked_anew(
     problem: str | None = None,
     seen: Json = None,
 ) -> tuple[Change, RunState]:
-    """What was about to run asks (again): parked as one version more, saying why."""
+    """What was about to run asks (again): parked as one version more, saying why, and what went before."""
     parked = replace(call, state=CallState.PARKED)
     versions = [p.version for p in work.parks_of(call.id) if p.kind is ParkKind.APPROVAL]
-    shown = {k: v for k, v in (("problem", problem), ("seen", seen)) if v is not None}
+    earlier = [_displayed(e) for e in work.elsewhere] if call.risk in _WINDOWED else None
+    found = (("problem", problem), ("seen", seen), ("earlier", earlier or None))
+    shown = {k: v for k, v in found if v is not None}
     park = approval_park(parked, slip, at, version=max(versions, default=0) + 1, shown=shown)
     change = Change(
         task=work.task,
@@ -308,6 +347,20 @@ def _parked_anew(
     return moved(work, change, agent, at)
 
 
+def _displayed(earlier: Earlier) -> Json:
+    """Who sent what, when and in which task, as a card shows it."""
+    call = earlier.call
+    return {
+        "call": call.id,
+        "code": str(CallCode(task_number=earlier.task_number, call_number=call.number)),
+        "agent": earlier.agent,
+        "at": None if call.marked_at is None else call.marked_at.isoformat(),
+        "tool": call.tool,
+        "args": call.args,
+        "state": call.outcome or call.state,
+    }
+
+
 def outcome(
     run: Run,
     agent: Agent,
@@ -316,11 +369,15 @@ def outcome(
     *,
     slip: Slip,
     taints: bool = False,
+    needs: Json = None,
+    looks: bool = False,
     reserve: int | None = None,
 ) -> Move[tuple[RunState, Spend | None] | Fenced]:
     """What became of an executing call is recorded; an unknown opens a card that holds nothing up (C17-C19).
 
-    Needs: the call. A run that has lost its task only leaves a note, on a call it marked (I17).
+    Needs: the call. A run that has lost its task only leaves a note, on a call it marked (I17). *needs*: the
+    account it failed for want of, as a connect card shows it; the card opens with it, and holds the task.
+    *looks*: the tool can look at the destination, so that the owner may have it do so (C22).
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, tuple[RunState, Spend | None] | Fenced]:
@@ -335,11 +392,14 @@ def outcome(
         unknown = done.outcome is Outcome.UNKNOWN
         went = not done.pure and done.outcome is Outcome.SUCCEEDED
         task = _struck(work.task, [done.outcome], taints=taints)
+        parks = (_unknown_park(done, slip, at, looks=looks),) if unknown else ()
+        if needs is not None and done.outcome is Outcome.FAILED:
+            parks = (approval_park(done, slip, at, shown=needs, kind=ParkKind.CONNECT),)
         change = Change(
             task=replace(task, repeats=0) if went else task,
             calls=(done,),
-            parks=(_unknown_park(done, slip, at),) if unknown else (),
-            posts=cards(work, [call]) if unknown or work.parks_of(call.id) else (),
+            parks=parks,
+            posts=cards(work, [call]) if parks or work.parks_of(call.id) else (),
             messages=_owner_call_note(done),
             entry=entry(worker(run), "outcome", rule=str(done.outcome), call_id=call.id, facts=_facts(done)),
             events=(_event(done),),
@@ -353,7 +413,7 @@ def _facts(call: Call) -> Json:
     return {"outcome": call.outcome, "hash": call.args_hash, "key": call.effect_key}
 
 
-def _unknown_park(call: Call, slip: Slip, at: datetime) -> Park:
+def _unknown_park(call: Call, slip: Slip, at: datetime, *, looks: bool) -> Park:
     return Park(
         org=call.org,
         id=slip.park_id,
@@ -364,8 +424,9 @@ def _unknown_park(call: Call, slip: Slip, at: datetime) -> Park:
         holds=False,
         shown={"marked_at": None if call.marked_at is None else call.marked_at.isoformat()},
         shown_hash=call.args_hash,
-        choices=UNKNOWN_CHOICES,
+        choices=(*UNKNOWN_CHOICES, Choice.LOOK_UP) if looks else UNKNOWN_CHOICES,
         created_at=at,
+        remind_at=at + PATIENCE.remind_in,
     )
 
 

@@ -17,7 +17,7 @@ from core.errors import (
     ParkWithdrawn,
 )
 from core.gate import Verdict
-from core.ids import CallId, Token
+from core.ids import CallId, PersonId, Token
 from core.moves.common import (
     Result,
     can_stop_at_once,
@@ -46,14 +46,15 @@ class Decision:
     """What a person says to a park.
 
     *args*: the whole arguments after an edit, checked against the tool's schema and its editable
-    fields already. *reason*: the words that go with it; of an answer, the answer. *and_stop*: decline,
-    and stop the task.
+    fields already. *reason*: the words that go with it; of an answer, the answer. *found*: of a look-up,
+    whether it went out. *and_stop*: decline, and stop the task.
     """
 
     kind: DecisionKind
     args: Json = None
     reason: str | None = None
     choice: Choice | None = None
+    found: bool | None = None
     and_stop: bool = False
 
 
@@ -173,6 +174,7 @@ _CHOSEN: Final = {
     Choice.WENT_OUT: "settled as gone out",
     Choice.DID_NOT: "settled as not gone out",
     Choice.SEND_AGAIN: "sent again",
+    Choice.LOOK_UP: "looked up",
     Choice.MORE_ROUNDS: "given more rounds",
     Choice.MORE_TOKENS: "given more tokens",
     Choice.STOP: "stopped",
@@ -188,12 +190,16 @@ def said(park: Park) -> str:
 
 def _check_person(work: Work, park: Park, who: Person) -> None:
     """The roster as it is now decides, not the one the surface knew (I14)."""
+    if not _may_decide(work, park, who.id):
+        raise NotYourDecision
+
+
+def _may_decide(work: Work, park: Park, who: PersonId) -> bool:
     if work.roster is None:
         raise LookupError("deciding needs the roster")
-    now = work.roster.person(who.id)
-    listed = not park.approvers or who.id in park.approvers
-    if now is None or now.org != work.task.org or not now.may_decide or not listed:
-        raise NotYourDecision
+    now = work.roster.person(who)
+    listed = not park.approvers or who in park.approvers
+    return now is not None and now.org == work.task.org and now.may_decide and listed
 
 
 def _decide(
@@ -206,6 +212,8 @@ def _decide(
         raise DecisionError("this waits for a message, not for a decision")
     if park.kind is ParkKind.UNKNOWN:
         return _unknown(work, park, call, decision, spare, at)
+    if park.kind is ParkKind.CONNECT:
+        return _connect(work, park, call, decision, at)
     if call.state is not CallState.PARKED:
         raise IllegalMove(f"an open park on a {call.state} call")
     match decision.kind:
@@ -225,9 +233,6 @@ def _decide(
                 raise DecisionError("say the answer")
             told = Result(outcome=Outcome.ANSWERED, result={"value": decision.reason})
             return _change(work, (park,), settled(call, told, at), "answer")
-        case DecisionKind.CONNECTED if park.kind is ParkKind.CONNECT:
-            words = "The account is connected now. Not run yet: call the tool again."
-            return _change(work, (park,), settled(call, error(Outcome.ANSWERED, words), at), "connected")
         case (
             DecisionKind.APPROVE
             | DecisionKind.EDIT
@@ -239,6 +244,53 @@ def _decide(
             raise DecisionError(f"a {park.kind} can't be decided with {decision.kind}")
         case _:
             assert_never(decision.kind)
+
+
+def _connect(work: Work, park: Park, call: Call, decision: Decision, at: datetime) -> Change:
+    """The account is connected, for every call of the task that waits for it; or it will not be (C12).
+
+    A call that was started already keeps its result, and the model reads a note.
+    """
+    if decision.kind not in (DecisionKind.CONNECTED, DecisionKind.DECLINE):
+        raise DecisionError("say that it is connected, or decline it")
+    if decision.kind is DecisionKind.DECLINE:
+        reason = f": {decision.reason}" if decision.reason else ""
+        words = f"Not run: the owner does not connect {_account(park)}{reason}. Go on without it."
+        told = error(Outcome.DECLINED, words)
+        others: tuple[Park, ...] = ()
+    else:
+        words = f"{_account(park)} is connected now. This call has not run: make it again."
+        told = Result(outcome=Outcome.ANSWERED, result={"value": words})
+        others = tuple(_along(park, p) for p in work.open_parks if p.id != park.id and _same_account(p, park))
+    parks = (park, *others)
+    waiting = [c for p in parks if (c := work.call(p.call_id)) is not None and c.state is CallState.PARKED]
+    return replace(
+        _change(work, (park,), call, str(decision.kind), account=_account(park), along=len(others)),
+        calls=tuple(settled(c, told, at) for c in waiting),
+        parks=parks,
+        messages=(_words(words),) if len(waiting) < len(parks) else (),
+        posts=cards_of(work, parks),
+    )
+
+
+def _account(park: Park) -> str:
+    return str(park.shown.get("account", "the account"))
+
+
+def _same_account(one: Park, other: Park) -> bool:
+    return one.kind is other.kind and _account(one) == _account(other)
+
+
+def _along(decided: Park, other: Park) -> Park:
+    """*other*, connected by the decision on *decided*."""
+    return replace(
+        other,
+        state=decided.state,
+        decision=decided.decision,
+        by_person=decided.by_person,
+        surface=decided.surface,
+        decided_at=decided.decided_at,
+    )
 
 
 def _change(work: Work, parks: tuple[Park, ...], call: Call, name: str, **facts: Json) -> Change:
@@ -359,11 +411,14 @@ def _unknown(work: Work, park: Park, call: Call, decision: Decision, spare: Spar
         raise IllegalMove(f"an unknown card on a call that is {call.outcome}")
     if decision.choice is Choice.SEND_AGAIN:
         return _send_again(work, park, call, spare)
-    went = decision.choice is Choice.WENT_OUT
+    looked = decision.choice is Choice.LOOK_UP
+    if looked and decision.found is None:
+        raise DecisionError("it has to be looked up first")
+    went = bool(decision.found) if looked else decision.choice is Choice.WENT_OUT
     known = replace(call, outcome=Outcome.SUCCEEDED if went else Outcome.FAILED)
     change = _change(work, (park,), known, str(decision.choice))
     change = replace(change, posts=(*change.posts, *_reported(work, call)))
-    note = found_note(call, "The owner says", went=went)
+    note = found_note(call, "A look at the destination says" if looked else "The owner says", went=went)
     return replace(change, messages=(note,))
 
 
@@ -478,16 +533,16 @@ def _new_episode(task: Task) -> Task:
 def incoming(event: Event, agent: Agent) -> Move[Task]:
     """A person's words or an outside answer belong to the task, applied once (T7, T12).
 
-    An open question takes a person's words as its answer; else they are unread until the next round
-    boundary. They decide nothing (I15). A waiting task is queued where something can be said now, an
-    ended one starts an episode. Needs: event.
+    An open question takes the words of one who may decide it as its answer; else they are unread until
+    the next round boundary. They decide nothing (I15). A waiting task is queued where something can be
+    said now, an ended one starts an episode. Needs: event and roster.
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, Task]:
         if work.event is None:
             return Lost(why="somebody applied it already"), work.task
-        question = next((p for p in work.open_parks if p.kind is ParkKind.QUESTION), None)
-        if event.kind is EventKind.MESSAGE and question is not None:
+        question = _question_for(work, event)
+        if question is not None:
             change = _answered(work, question, event, at)
         else:
             change = _unread(work, event)
@@ -495,6 +550,14 @@ def incoming(event: Event, agent: Agent) -> Move[Task]:
         return change, change.task
 
     return move
+
+
+def _question_for(work: Work, event: Event) -> Park | None:
+    """The open question that the words of *event* answer: its writer may decide it, and it still counts."""
+    if event.kind is not EventKind.MESSAGE or work.task.stop_by is not None:
+        return None
+    questions = (p for p in work.open_parks if p.kind is ParkKind.QUESTION)
+    return next((p for p in questions if _may_decide(work, p, PersonId(_actor(event)))), None)
 
 
 def _unread(work: Work, event: Event) -> Change:

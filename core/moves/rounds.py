@@ -209,8 +209,15 @@ def take(run: Run, agent: Agent) -> Move[Answer]:
     return move
 
 
+RECEIVED_AT: Final = "received_at"
+"""In the body of a person's message: when it came, since it may be read much later."""
+
+
 def _message(event: Event) -> NewMessage:
-    return NewMessage(kind=_KINDS[event.kind], body=event.body)
+    body = event.body
+    if event.kind is EventKind.MESSAGE and event.received_at is not None:
+        body = {**body, RECEIVED_AT: event.received_at.isoformat()}
+    return NewMessage(kind=_KINDS[event.kind], body=body)
 
 
 def note(run: Run, agent: Agent, message: NewMessage) -> Move[Answer]:

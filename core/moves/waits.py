@@ -8,6 +8,7 @@ from typing import Final
 from core.agents import Agent
 from core.calls import Call, CallState, Outcome, ParksAs
 from core.errors import IllegalMove
+from core.gate import Verdict
 from core.ids import CallId, Run
 from core.moves.common import (
     Answer,
@@ -31,7 +32,7 @@ from core.moves.common import (
 from core.parks import Choice, Park, ParkKind, ParkState, Slip, shown_hash
 from core.plan import QUIET, Hold, HoldKind, LimitKind, Rest, RunState, Signals, next_step, run_state
 from core.tasks import Json, TaskState
-from core.work import Change, Lost, Move, Spend, TaskEvent, Work
+from core.work import Change, Lost, Move, PostIntent, PostKind, Spend, TaskEvent, Work
 
 _KIND_OF: Final = {
     ParksAs.QUESTION: ParkKind.QUESTION,
@@ -56,7 +57,7 @@ class Asking:
     """One call to park, with what was found outside the transaction.
 
     *problem*: what the tool's check said against it; then it is not asked but refused. *account*:
-    the account that is missing; then the park asks to connect it.
+    the account that is missing; then the park asks to connect it, also of a call that no click is needed for.
     """
 
     call_id: CallId
@@ -107,8 +108,8 @@ def ask(run: Run, agent: Agent, asks: Sequence[Asking]) -> Move[Answer]:
         if work.task.stop_by is not None:
             return stands(work, agent, at, "stopped")
         pairs = [(find_call(work, a.call_id), a) for a in asks]
-        if any(not c.asks_person for c, _ in pairs):
-            raise IllegalMove("only a proposed call that asks can be parked")
+        if any(not _may_park(c, a) for c, a in pairs):
+            raise IllegalMove("only a proposed call that asks, or that wants an account, can be parked")
         refused = [
             settled(c, error(Outcome.REFUSED, a.problem), at) for c, a in pairs if a.problem is not None
         ]
@@ -133,6 +134,11 @@ def ask(run: Run, agent: Agent, asks: Sequence[Asking]) -> Move[Answer]:
         return moved(work, change, agent, at)
 
     return move
+
+
+def _may_park(call: Call, a: Asking) -> bool:
+    wants = a.account is not None and call.state is CallState.PROPOSED and call.verdict is Verdict.RUN
+    return call.asks_person or wants
 
 
 def _park(call: Call, a: Asking, at: datetime) -> Park:
@@ -177,13 +183,28 @@ def rest(
         change = Change(
             task=released(work.task, TaskState.WAITING),
             parks=parks,
-            posts=cards_of(work, parks),
+            posts=(*cards_of(work, parks), *_words_of(work, state, hold)),
             spend=() if release is None else (release,),
             entry=entry(worker(run), "rest", facts={"hold": hold}),
         )
         return change, None
 
     return move
+
+
+def _words_of(work: Work, state: RunState, hold: HoldKind | None) -> tuple[PostIntent, ...]:
+    """What an interactive agent said, in its task's thread: no report does, since nothing has ended."""
+    if hold is not HoldKind.MESSAGE or state.reply is None:
+        return ()
+    task = work.task
+    said = PostIntent(
+        kind=PostKind.NOTICE,
+        dedup_key=f"said:{task.id}:{task.episode}.{task.round}",
+        episode=task.episode,
+        round=task.round,
+        body={"text": state.reply.text},
+    )
+    return (said,)
 
 
 def _hold_park(
@@ -207,6 +228,7 @@ def _hold_park(
         ),
         choices=_limit_choices(state) if limit else (),
         created_at=at,
+        remind_at=at + patience.remind_in if limit else None,
         expires_at=at + patience.expires_in,
     )
 
@@ -252,3 +274,35 @@ def expire(agent: Agent) -> Move[tuple[Park, ...]]:
         return woken(work, change, agent, at), parks
 
     return move
+
+
+def remind() -> Move[tuple[Park, ...]]:
+    """Open parks past their reminder have a post that says so, each once; answers those parks.
+
+    One that is decided before the post is sent is not spoken of any more.
+    """
+
+    def move(work: Work, at: datetime) -> tuple[Change | Lost, tuple[Park, ...]]:
+        due = tuple(p for p in work.open_parks if p.remind_at is not None and p.remind_at <= at)
+        if not due:
+            return Lost(why="nothing is due"), ()
+        parks = tuple(replace(p, remind_at=None) for p in due)
+        change = Change(
+            task=work.task,
+            parks=parks,
+            posts=tuple(_reminder(work, p) for p in parks),
+            entry=entry("sweeper", "remind", facts={"parks": [p.id for p in parks]}),
+        )
+        return change, parks
+
+    return move
+
+
+def _reminder(work: Work, park: Park) -> PostIntent:
+    return PostIntent(
+        kind=PostKind.NOTICE,
+        dedup_key=f"reminder:{park.id}",
+        episode=work.task.episode,
+        round=work.task.round,
+        body={"park": park.id},
+    )

@@ -218,13 +218,13 @@ class Shop:
         """U1 asked for *text*, and its task is queued (T1)."""
         return await self._receive({"text": text, "surface": SURFACE, "thread": f"C1:{self._ids.new()}"})
 
-    async def say(self, task: Task, text: str) -> Task:
-        """U1 wrote *text* in the task's thread."""
-        return await self._receive({"text": text, "task": task.number})
+    async def say(self, task: Task, text: str, by: Person = U1) -> Task:
+        """*by* wrote *text* in the task's thread."""
+        return await self._receive({"text": text, "task": task.number}, by)
 
-    async def _receive(self, body: Json) -> Task:
+    async def _receive(self, body: Json, by: Person = U1) -> Task:
         key = EventKey(source=SURFACE, event_id=self._ids.new())
-        event = Event(key=key, org=ORG, kind=EventKind.MESSAGE, body={**body, "person": U1.id})
+        event = Event(key=key, org=ORG, kind=EventKind.MESSAGE, body={**body, "person": by.id})
         assert await self.store.inbox.receive(event) == Received(key=key)
         (taken,) = await self.store.inbox.take(20)
         task = await self.intake.apply(taken)
@@ -313,12 +313,15 @@ class Shop:
 
     async def card(self, task: Task, number: int = 1) -> tuple[str | None, ...]:
         """What a card says of each park of that call: who decided what, and what came of it."""
+        return tuple(row.status for row in (await self.drawn(task, number)).rows)
+
+    async def drawn(self, task: Task, number: int = 1) -> cards.Card:
+        """The card of that call's parks, as any surface gets it."""
         story = await self.story(task)
         (call,) = [c for c in story.calls if c.number == number]
         pairs: list[tuple[Park, Call | None]] = [(p, call) for p in story.parks if p.call_id == call.id]
         roster = await self.store.people.of(ORG)
-        drawn = cards.card(story.task, self.desk.agent(story.task.agent), pairs, roster)
-        return tuple(row.status for row in drawn.rows)
+        return cards.card(story.task, self.desk.agent(story.task.agent), pairs, roster)
 
     async def send(self) -> list[Post]:
         """Every due post is on the surface now, its message named after the post."""

@@ -11,7 +11,10 @@ import typer.main
 from typer.core import TyperGroup
 
 from bot.cli import app
+from core.ids import OrgId
+from core.people import Role
 from tests.acceptance.command_line import CommandLine, command_line
+from tests.contract.factories import person
 from tests.contract.planted_sql import SqlPlanted
 
 GOAL = "refund the mug that arrived broken"
@@ -139,6 +142,137 @@ async def test_a_task_at_its_limit_is_given_more_rounds_from_the_command_line(
     assert await bot.refuses("settle", "t-1", "more-rounds") == (
         "nothing waits under t-1; an unknown call is settled by its own code"
     )
+
+
+# ── switching ────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.rule("I34")
+async def test_an_owner_switches_an_agent_and_sees_what_holds(bot: CommandLine) -> None:
+    set_ = await bot.does("agents", "set", "lead", "spend", "allow")
+    assert set_.out == "Sam: spend: allow (switch); before: ask (folder).\n"
+    assert (await bot.does("agents", "set", "lead", "refund", "observe")).words.endswith("before: not set.")
+    assert (await bot.does("agents", "practice", "lead")).out.startswith("Sam practises: reads run")
+    listed = (await bot.with_env(COLUMNS="160").does("agents", "list")).words
+    for words in ("lead", "works", "practice", "spend: allow (switch)", "(read) runs", "(spend) observes"):
+        assert words in listed
+    assert (await bot.does("agents", "practice", "lead", "--off")).out == "Sam acts again.\n"
+    assert (await bot.does("agents", "practice", "lead", "--off")).out == "Sam was not practising.\n"
+    await bot.does("agents", "set", "lead", "refund", "default")
+    assert "refund (spend) runs" in (await bot.does("agents", "list")).words
+
+    await bot.does("new", GOAL)
+    await bot.works()
+    assert bot.refunds == [("A7", "24.00")]
+    assert (await bot.does("audit", "verify")).out.endswith("all whole\n")
+
+
+@pytest.mark.parametrize(
+    ("pause", "resume", "state"),
+    [
+        (("agents", "pause", "lead"), ("agents", "resume", "lead"), "paused"),
+        (("org", "pause"), ("org", "resume"), "paused (all)"),
+    ],
+    ids=["agent", "org"],
+)
+async def test_what_is_paused_does_not_run_until_it_is_resumed(
+    bot: CommandLine, pause: tuple[str, ...], resume: tuple[str, ...], state: str
+) -> None:
+    await parked(bot)
+    await bot.does("approve", "t-1.2")
+    assert "is paused" in (await bot.does(*pause)).out
+    assert "was paused already." in (await bot.does(*pause)).out
+    assert state in (await bot.does("agents", "list")).words
+    await bot.works()
+    assert bot.refunds == []
+    assert "works again" in (await bot.does(*resume)).out
+    assert "was not paused." in (await bot.does(*resume)).out
+    await bot.works()
+    assert bot.refunds == [("A7", "24.00")]
+
+
+@pytest.mark.rule("I34")
+async def test_an_owner_limits_how_much_runs_at_once(bot: CommandLine) -> None:
+    limited = await bot.does("org", "limit", "1")
+    assert limited.out == "local runs up to 1 task at once; before: up to 50 tasks at once (MAX_RUNNING).\n"
+    assert (await bot.does("org", "limit", "1")).out == "local runs up to 1 task at once already.\n"
+    for _ in range(2):
+        await bot.does("new", GOAL)
+    assert (await bot.works()).words.count("Sam wants to refund") == 2  # one after the other
+    lifted = await bot.with_env(MAX_RUNNING="9").does("org", "limit", "none")
+    assert lifted.out == "local runs up to 9 tasks at once (MAX_RUNNING); before: up to 1 task at once.\n"
+    assert await bot.refuses("org", "limit", "0") == (
+        "from 1 to 100000 tasks may run at once; to let none start, pause"
+    )
+    assert (await bot.refuses("org", "limit", "many", status=2)).startswith(
+        "Invalid value for N|none: write a number, or none. See: python -m bot org limit --help"
+    )
+    assert (await bot.does("audit", "verify")).out.endswith("all whole\n")
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        ("set led spend ask", "there is no agent led (did you mean lead?); there are lead"),
+        ("pause led", "there is no agent led (did you mean lead?); there are lead"),
+        ("set lead spnd ask", "spnd is neither a risk nor a tool of Sam (did you mean spend?); risks: read,"),
+        ("set lead refnd ask", "refnd is neither a risk nor a tool of Sam (did you mean refund?); risks:"),
+        ("set lead remove allow", "remove always asks, whatever the setting"),
+        ("set lead profile allow", "profile always asks, whatever the setting"),
+        ("set lead read_orders ask", "read_orders (read) runs without a click in a task of yours, whatever"),
+        ("set lead routine ask", "routine runs without a click in a task of yours, whatever the setting"),
+        ("set lead read observe", "read runs in practice too, whatever the setting"),
+    ],
+)
+async def test_what_can_not_be_switched_is_a_line_with_the_reason(
+    file_bot: CommandLine, typed: str, words: str
+) -> None:
+    assert (await file_bot.refuses("agents", *typed.split())).startswith(words)
+
+
+async def test_who_is_no_owner_switches_nothing(bot: CommandLine, migrated_url: str) -> None:
+    await bot.does("tasks")
+    hand = SqlPlanted(migrated_url)
+    await hand.save(person(org=OrgId("local"), id="p-2", name="Bob", roles=frozenset({Role.APPROVER})))
+    await hand.close()
+    for typed in ("agents pause lead", "org pause", "org limit 3", "agents set lead spend allow"):
+        assert await bot.refuses(*typed.split(), "--as", "Bob") == "only an owner may switch this"
+
+
+async def test_a_folder_that_asks_for_more_is_shown_and_accepted(bot: CommandLine, tmp_path: Path) -> None:
+    root = tmp_path / "agents"
+    (root / "lead").mkdir(parents=True)
+    bot = bot.with_env(AGENTS_DIR=str(root))
+
+    def folder(setting: str) -> None:
+        front = f"name: Sam\ntools: [read_orders, refund]\nsettings: {{spend: {setting}}}\n"
+        (root / "lead" / "AGENT.md").write_text(f"---\n{front}---\nYou work.\n", encoding="utf-8")
+
+    folder("ask")
+    await parked(bot)
+    assert (await bot.does("agents", "accept", "lead")).out == "Sam has all that its folder asks for.\n"
+    folder("allow")
+    await bot.does("new", GOAL)
+    await bot.works()
+    assert bot.refunds == []
+    listed = (await bot.does("agents", "list")).words
+    assert "refund (spend) asks" in listed
+    assert "see it with: python -m bot agents accept lead" in listed
+    refused = await bot.does("agents", "accept", "lead", typed="n\n")
+    assert "refund: ask → allow" in refused.out
+    assert refused.out.endswith("Sam works with what it had.\n")
+    accepted = await bot.does("agents", "accept", "lead", typed="y\n")
+    assert accepted.out.endswith("Sam has them from its next run on.\n")
+    assert "refund (spend) runs" in (await bot.does("agents", "list")).words
+    await bot.does("new", GOAL)
+    await bot.works()
+    assert bot.refunds == [("A7", "24.00")]
+
+
+async def test_groups_of_commands_stand_among_the_others(file_bot: CommandLine) -> None:
+    help_ = (await file_bot.does("--help")).out
+    assert "─ Commands ─" not in help_
+    assert re.search(r"─ Look ─.*│ audit .*─ Decide ─.*│ agents .*│ org .*─ Operate ─", help_, re.DOTALL)
 
 
 # ── the audit trail ──────────────────────────────────────────────────────────────────────────

@@ -1,4 +1,4 @@
-"""A question asked by an agent and answered at the terminal, through the real command line."""
+"""What an agent asks and wants, answered at the terminal through the real command line."""
 
 from pathlib import Path
 
@@ -28,3 +28,40 @@ async def test_a_question_is_answered_at_the_terminal(bot: CommandLine) -> None:
     story = (await bot.does("show", "t-1")).words
     assert "the blue one" in story
     assert "I painted it." in story
+
+
+@pytest.mark.rule("C12")
+async def test_an_account_is_said_to_be_connected_at_the_terminal(bot: CommandLine, tmp_path: Path) -> None:
+    bot = bot.with_env(HOST_APP="tests.acceptance.signing:Signing")
+    await bot.does("new", "read it")
+    assert (await bot.run("worker", "--until-idle")).status == 0  # it logs what the tool wants
+    waits = await bot.does("pending")
+    assert "Sam needs Mail for read_mail" in waits.out
+    assert "Connect it at https://shop.test/connect/mail" in waits.words
+    assert "connected t-1.1" in waits.out
+    assert await bot.refuses("approve", "t-1.1") == "say that it is connected, or decline it"
+
+    (tmp_path / "mailbox").touch()
+    said = await bot.does("connected", "t-1.1")
+
+    assert said.out == "t-1.1 connected by ada. The agent may make the call again.\n"
+    assert "I read it." in (await bot.works()).words
+
+
+@pytest.mark.rule("C22")
+async def test_what_may_have_gone_out_is_looked_up_from_the_terminal(
+    bot: CommandLine, tmp_path: Path
+) -> None:
+    bot = bot.with_env(HOST_APP="tests.acceptance.losing:Losing")
+    await bot.does("new", "write to x")
+    assert (await bot.run("worker", "--until-idle")).status == 0  # it logs what the tool raised
+    assert "settle t-1.1 look-up" in (await bot.does("pending")).words
+    looked = await bot.does("settle", "t-1.1", "look-up")
+    assert looked.out == "t-1.1 can't be looked up now: it still may have gone out.\n"
+
+    (tmp_path / "provider").touch()
+    looked = await bot.does("settle", "t-1.1", "look-up")
+
+    assert looked.out == "t-1.1 looked up by ada. It counts as done.\n"
+    refused = await bot.refuses("settle", "t-1.1", "went-out")
+    assert refused.startswith("already looked up by ada, ")

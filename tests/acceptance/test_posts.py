@@ -12,8 +12,7 @@ from core.calls import Outcome
 from core.cards import Card, Row
 from core.errors import ToolFailed
 from core.parks import Choice, ParkKind, ParkState
-from core.poster import TRIES, Poster, View
-from core.report import Report
+from core.poster import TRIES
 from core.tasks import Json, Task, TaskState
 from core.testing import Line, calls, says
 from core.tools import ToolContext
@@ -25,40 +24,11 @@ from tests.acceptance.shop import (
     PAST,
     REFUND,
     REFUND_SCRIPT,
-    SURFACE,
     Shop,
     Street,
     agent,
 )
-
-
-class Wall:
-    """A surface: what each of its messages shows now, in the order they were posted, and how often it was
-    handed a view."""
-
-    def __init__(self, shop: Shop) -> None:
-        self.poster = Poster(desk=shop.desk, name=SURFACE, surface=self)
-        self.messages: dict[str, View] = {}
-        self.handed = 0
-
-    async def post(self, view: View, route: str) -> str:
-        ref = f"message {len(self.messages) + 1}"
-        return await self.update(view, route, ref)
-
-    async def update(self, view: View, route: str, chat_ref: str) -> str:
-        self.messages[chat_ref] = view
-        self.handed += 1
-        return chat_ref
-
-    async def cards(self) -> list[Card]:
-        """The cards, once nothing is due any more."""
-        await self.poster.deliver_all()
-        return [v for v in self.messages.values() if isinstance(v, Card)]
-
-    async def reports(self) -> list[Report]:
-        """The reports, once nothing is due any more."""
-        await self.poster.deliver_all()
-        return [v for v in self.messages.values() if isinstance(v, Report)]
+from tests.acceptance.wall import Wall
 
 
 def row(card: Card, kind: ParkKind) -> Row:

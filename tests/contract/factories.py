@@ -166,6 +166,7 @@ def full_call(**over: Any) -> Call:
         "outcome": Outcome.SUCCEEDED,
         "result": {"value": None},
         "effect_key": "key-1",
+        "sent_key": "key-1",
         "epoch": 4,
         "attempts": 2,
         "marked_at": NOW,

@@ -15,7 +15,8 @@ from core.calls import Call
 from core.ids import CallId, OrgId, ParkId, PersonId, PostId, TaskId, TaskRef, Token
 from core.parks import Park
 from core.people import Account, OrgState, Person, Role, Switch
-from core.ports import Ids, Store
+from core.ports import Ids, Queue, Store
+from core.queue import QueueSettings
 from core.tasks import Message, Task, TaskState
 from core.work import PostKind
 from tests.contract import factories
@@ -68,6 +69,18 @@ class Planted(ABC):
     @abstractmethod
     async def table(self, name: str, **where: Any) -> list[dict[str, Any]]:
         """The rows of the table *name* that have *where*, by their key."""
+
+    @abstractmethod
+    def queue(self, settings: QueueSettings) -> Queue:
+        """The store's queue, as *settings* say."""
+
+    @abstractmethod
+    async def next_place(self, org: OrgId, prio: int) -> int:
+        """Where a task of *org* that is queued now stands."""
+
+    @abstractmethod
+    async def pass_time(self, time: timedelta) -> None:
+        """What the queue waits for is that much nearer."""
 
     @abstractmethod
     async def defenceless(self) -> None:

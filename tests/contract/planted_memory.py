@@ -1,22 +1,24 @@
 """A memory store in a test's hands: its rows by the names that their columns have in a database."""
 
 from dataclasses import fields, is_dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, get_type_hints
 
 from core.audit import AuditEntry
 from core.calls import Call
-from core.ids import OrgId
+from core.ids import OrgId, PersonId
 from core.parks import Park
 from core.people import Organization, Person, Switch
-from core.ports import Ids
+from core.ports import Ids, Queue
+from core.queue import QueueSettings
 from core.tasks import Message, Task
 from core.testing import ManualClock, MemoryStore
 from core.testing.memory import rows as kept
+from core.testing.memory.queue import MemoryQueue
 from core.testing.memory.table import Table
 from core.work import Event
 from tests.contract.factories import AUDIT_KEY, NOW, CountingIds
-from tests.contract.planted import FAR, Planted
+from tests.contract.planted import BORN_AT, FAR, Planted
 
 NAMES = {"account_ref": "ref", "audit_seq": "seq", "audit_hash": "hash"}
 """Columns that core's own values call otherwise."""
@@ -56,7 +58,7 @@ class MemoryPlanted(Planted):
                     case Person():
                         into.people.insert(value)
                     case Task():
-                        into.tasks.insert(value)
+                        into.tasks.insert(kept.TaskRow(task=value, queued_at=into.now()))
                     case Call():
                         into.calls.insert(value)
                     case Park():
@@ -76,7 +78,9 @@ class MemoryPlanted(Planted):
 
     async def switch(self, org: OrgId, switch: Switch) -> None:
         await self.delete("switches", org=org, agent=switch.agent)
-        self.memory.rows.switches.insert(kept.SwitchRow(org=org, switch=switch))
+        paused_at = BORN_AT if switch.paused else None
+        row = kept.SwitchRow(org=org, switch=switch, paused_by=PersonId("p-1"), paused_at=paused_at)
+        self.memory.rows.switches.insert(row)
 
     async def insert(self, table: str, **values: Any) -> None:
         self._table(table).insert(_built(ROWS[table], _named(values)))
@@ -91,10 +95,19 @@ class MemoryPlanted(Planted):
             self._table(table).delete(row)
 
     async def table(self, name: str, **where: Any) -> list[dict[str, Any]]:
-        found = [_flat(row) for row in self._having(name, where)]
+        found = [_columns(row) for row in self._having(name, where)]
         return sorted(
             found, key=lambda row: [str(row.get(n)) for n in ("org", "id", "agent", "hour", "prio")]
         )
+
+    def queue(self, settings: QueueSettings) -> Queue:
+        return MemoryQueue(self.memory.rows, settings)
+
+    async def next_place(self, org: OrgId, prio: int) -> int:
+        return self.memory.rows.place(org, prio)
+
+    async def pass_time(self, time: timedelta) -> None:
+        self.clock.advance(time.total_seconds())
 
     async def defenceless(self) -> None:
         """It always is: nothing in memory is out of its owner's reach."""
@@ -120,6 +133,15 @@ def _flat(row: Any) -> dict[str, Any]:
         value = getattr(row, field.name)
         flat.update(_flat(value) if is_dataclass(value) else {field.name: value})
     return flat
+
+
+def _columns(row: Any) -> dict[str, Any]:
+    """The row as a database has it: what is pairs in core is an object there, and paused is a time."""
+    columns = _flat(row)
+    if isinstance(row, kept.SwitchRow | kept.RightsRow):
+        columns["settings"] = dict(columns["settings"])
+        columns.pop("paused", None)
+    return columns
 
 
 def _built(kind: Any, columns: dict[str, Any]) -> Any:

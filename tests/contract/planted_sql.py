@@ -1,21 +1,25 @@
 """A database in a test's hands."""
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import Executable, Table, insert, select, text, update
+from sqlalchemy import Executable, Table, bindparam, insert, select, text, update
 from sqlalchemy import delete as delete_from
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store import rows
+from adapters.store.apply import next_place
 from adapters.store.bundle import sql_store
 from adapters.store.engine import Database
-from adapters.store.tables import metadata, switches
+from adapters.store.queue import SqlQueue
+from adapters.store.tables import metadata, switches, tasks
 from core.ids import OrgId
 from core.people import Switch
-from core.ports import Ids
+from core.ports import Ids, Queue
+from core.queue import QueueSettings
 from core.tasks import Message, Task
 from tests.contract import factories
 from tests.contract.factories import AUDIT_KEY, CountingIds
@@ -67,6 +71,32 @@ class SqlPlanted(Planted):
 
         return await self.db.read(body)
 
+    def queue(self, settings: QueueSettings) -> Queue:
+        return SqlQueue(self.db, settings)
+
+    async def next_place(self, org: OrgId, prio: int) -> int:
+        async def body(conn: AsyncConnection) -> int:
+            return int((await conn.execute(select(next_place(self.db, org, prio)))).scalar_one())
+
+        return await self.db.read(body)
+
+    async def pass_time(self, time: timedelta) -> None:
+        """Every time of every task is that much longer ago."""
+        c = tasks.c
+        times = ("queued_at", "not_before", "lease_until")
+        earlier = (
+            update(tasks)
+            .where(c.org == bindparam("its_org"), c.id == bindparam("its_id"))
+            .values({name: bindparam(f"{name}_then") for name in times})
+        )
+
+        async def body(conn: AsyncConnection) -> None:
+            found = (await conn.execute(select(c.org, c.id, *(c[name] for name in times)))).all()
+            if found:
+                await conn.execute(earlier, [_earlier(row, times, time) for row in found])
+
+        await self.db.write(body)
+
     async def defenceless(self) -> None:
         if self.db.is_postgres:
             await self.run("ALTER TABLE audit DISABLE TRIGGER USER")
@@ -99,6 +129,11 @@ class SqlPlanted(Planted):
 
 def _table(name: str) -> Table:
     return metadata.tables[name]
+
+
+def _earlier(row: Any, times: Sequence[str], by: timedelta) -> dict[str, Any]:
+    then = {f"{name}_then": at and at - by for name, at in zip(times, row[2:], strict=True)}
+    return {"its_org": row.org, "its_id": row.id, **then}
 
 
 def _plain(values: dict[str, Any]) -> dict[str, Any]:

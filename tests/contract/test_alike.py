@@ -15,10 +15,13 @@ import pytest
 
 from core.calls import CallState, Outcome
 from core.errors import GatepostError
+from core.gate import Setting
 from core.ids import CallCode, CallId, EventKey, OrgId, ParkId, PostId, Run, TaskId, TaskRef, Token, WorkerId
 from core.parks import ParkKind, ParkState
 from core.people import Person
 from core.ports import Dead, Due, Ignored, Later, Maybe, Query, Retry, Sent
+from core.rights import Rights
+from core.switches import Choose, Limit, Pause, Practice, Resume
 from core.tasks import MessageKind, TaskState
 from core.work import Move, Need, NewMessage, PostIntent, PostKind, Reach, Reached, Spend, TaskEvent, Work
 from tests.contract import factories as make
@@ -30,8 +33,8 @@ from tests.contract.planted_sql import SqlPlanted
 ORGS = (OrgId("a"), OrgId("b"))
 AGENTS = ("helper", "mailer")
 WORKERS = (WorkerId("w1"), WorkerId("w2"))
-ONLY_SQL = ("schema_ver", "result_blob", "queued_at", "aged")
-"""Columns the store in memory does without: it has no cap and no ageing yet."""
+ONLY_SQL = ("schema_ver", "result_blob")
+"""Columns the store in memory does without."""
 TABLES = (
     "tasks",
     "messages",
@@ -44,10 +47,14 @@ TABLES = (
     "events",
     "queue_floor",
     "audit",
+    "switches",
+    "rights",
 )
 DRAWN = {"at", "id", "mac", "hash", "prev_hash"}
 """Of audit entries, events and posts: what a store draws, or makes of its time."""
 STEPS = 100
+FEW = Rights(tools=("note",))
+RIGHTS = (FEW, Rights(tools=("refund", "note"), settings=(("spend", "ask"), ("note", "allow"))))
 PLANTED = [make.task(org=ORGS[n % 2], id=TaskId(f"t{n:02}"), number=90 + n, vrt=n) for n in range(4)]
 LIKELY = {"calls": 0.2, "parks": 0.2, "applied": 0.05, "assigned": 0.1}
 """Of what a change writes: where more is often refused, and a change that is refused says little."""
@@ -64,6 +71,8 @@ class Asked:
         acts = [self.receive] * 4 + [self.offer, self.settle, self.open, self.open, self.open, self.claim]
         acts += [self.claim, self.beat, self.recover, self.recover, self.lease, self.drop, self.pause]
         acts += [self.post, self.learn, self.find, self.look, self.due, self.seal]
+        acts += [self.cap, self.wait, self.wait]
+        acts += [self.switch, self.switch, self.rights, self.accept, self.who]
         self.acts: list[Callable[[], Act]] = acts + [self.change] * 20
 
     def __call__(self) -> "Act":
@@ -135,6 +144,17 @@ class Asked:
 
         return act
 
+    def cap(self) -> "Act":
+        org, max_running = self.one(*ORGS), self.one(None, 1, 2, 3)
+        by = make.person(org=org)
+        return lambda on: on.store.people.switch(by, org, None, Limit(max_running))
+
+    def wait(self) -> "Act":
+        """A task has waited long, if it waits."""
+        ref = self.task()
+        since = BORN_AT + timedelta(seconds=self.rng.randrange(99))
+        return lambda on: on.update("tasks", {"queued_at": since}, org=ref.org, id=ref.task_id)
+
     def lease(self) -> "Act":
         holder, seconds = self.one(*WORKERS), self.one(-1, 900)
         return lambda on: on.store.leases.take("leader", holder, seconds)
@@ -150,7 +170,7 @@ class Asked:
     def post(self) -> "Act":
         n, seconds, rev = self.one(1, 5), self.one(-1, 900), self.one(0, 0, -1)
         outcome = self.one(
-            Sent(chat_ref="m1"), Maybe(), Later(seconds=-9), Later(seconds=9), Dead(error="no")
+            Sent(chat_ref="m1"), Maybe(), Later(seconds=-9), Later(seconds=900), Dead(error="no")
         )
 
         async def act(on: Planted) -> Any:
@@ -197,6 +217,38 @@ class Asked:
         org, n = self.one(*ORGS), self.one(1, 9)
         return lambda on: on.store.ledger.seal(org, n)
 
+    # ── people ───────────────────────────────────────────────────────────────────────────────
+
+    def switch(self) -> "Act":
+        by, agent = self.person(), self.one(None, *AGENTS)
+        org = self.one(by.org, by.org, *ORGS)
+        over = Choose(self.one("spend", "refund"), self.one(None, *Setting))
+        to = self.one(Pause(), Resume(), Resume(), Resume(), Practice(on=True), Practice(on=False), over)
+        return lambda on: on.store.people.switch(by, org, agent, to, surface="slack")
+
+    def rights(self) -> "Act":
+        org, agent, was, now = self.one(*ORGS), self.one(*AGENTS), self.one(None, *RIGHTS), self.one(*RIGHTS)
+
+        async def act(on: Planted) -> Any:
+            kept = await on.store.people.keep_rights(org, agent, was, now, digest="d1", actor="worker:w1")
+            return kept, await on.store.people.rights(org, agent)
+
+        return act
+
+    def accept(self) -> "Act":
+        by, agent = self.person(), self.one(*AGENTS)
+        org = self.one(by.org, by.org, *ORGS)
+        was, now = self.one(*RIGHTS), self.one(*RIGHTS)
+        return lambda on: on.store.people.accept(by, org, agent, was, now, digest="d2")
+
+    def who(self) -> "Act":
+        org = self.one(*ORGS)
+
+        async def act(on: Planted) -> Any:
+            return await on.store.people.of(org), await on.store.people.switches(org)
+
+        return act
+
     # ── changes ──────────────────────────────────────────────────────────────────────────────
 
     def change(self) -> "Act":
@@ -206,6 +258,7 @@ class Asked:
             token=self.one(None, self.token()),
             event_id=self.one(None, "click-1"),
             effect_key=self.one(None, "key-1"),
+            sent_key=self.one(None, "key-1"),
             event=self.one(None, self.key()),
             unread=True,
             roster=self.one(True, False),
@@ -249,6 +302,8 @@ class Asked:
             outcome=self.one(*Outcome) if settled else None,
             result=self.one({"value": 1.5}, {"value": (1, None)}, None) if settled else None,
             effect_key=self.one(None, "key-1", "key-2"),
+            sent_key=self.one(None, "key-1"),
+            marked_at=self.one(None, BORN_AT - FAR, BORN_AT + FAR, BORN_AT + FAR),
             resend_of=self.one(None, CallId(f"{ref.task_id}-c1")),
         )
         park_state = self.one(*ParkState)

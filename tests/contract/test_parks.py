@@ -180,3 +180,36 @@ async def test_nobody_records_a_view_of_another_organizations_park(
         with pytest.raises(ParkNotFound):
             await planted.store.parks.viewed(eve, token, "digest")
     assert (await planted.park_row(park)).viewed is None
+
+
+# ── signing in ───────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.rule("C12", "I18")
+async def test_a_sign_in_finds_its_park_once_and_for_its_person_alone(
+    planted: Planted, ada: Person, eve: Person, task: Task
+) -> None:
+    park = await planted.park(task, await planted.call(task), kind=ParkKind.CONNECT)
+    bob, parks = await planted.person(ada.org), planted.store.parks
+    await parks.link(ada, park.token, "digest-1", 60)
+    for who, digest in ((eve, "digest-1"), (bob, "digest-1"), (ada, "digest-2")):
+        assert await parks.linked(who, digest) == NotFound()
+    assert await parks.linked(ada, "digest-1") == park.token
+    assert await parks.linked(ada, "digest-1") == NotFound()
+
+
+@pytest.mark.rule("C12")
+async def test_a_sign_in_that_ran_out_finds_nothing(planted: Planted, ada: Person, task: Task) -> None:
+    park = await planted.park(task, await planted.call(task), kind=ParkKind.CONNECT)
+    await planted.store.parks.link(ada, park.token, "digest-1", 0)
+    assert await planted.store.parks.linked(ada, "digest-1") == NotFound()
+
+
+@pytest.mark.rule("I18")
+async def test_nobody_signs_in_for_another_organizations_park(
+    planted: Planted, eve: Person, task: Task
+) -> None:
+    park = await planted.park(task, await planted.call(task), kind=ParkKind.CONNECT)
+    for token in (park.token, Token("unknown")):
+        with pytest.raises(ParkNotFound):
+            await planted.store.parks.link(eve, token, "digest", 60)

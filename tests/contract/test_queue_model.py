@@ -21,18 +21,12 @@ from hypothesis.stateful import (
     rule,
     run_state_machine_as_test,
 )
-from sqlalchemy import bindparam, insert, select, text, update
-from sqlalchemy.ext.asyncio import AsyncConnection
 
-from adapters.ids import SystemIds
-from adapters.store import tables
-from adapters.store.apply import next_place
-from adapters.store.engine import Database
-from adapters.store.queue import QueueSettings, SqlQueue
-from adapters.store.rows import organization_row, task_row
 from core.ids import OrgId, TaskId, WorkerId
-from core.tasks import Prio
-from tests.contract import factories as make
+from core.people import OrgState
+from core.queue import QueueSettings
+from core.tasks import Prio, TaskState
+from tests.contract.planted import Planted
 
 ORGS = ("a", "b", "c")
 AGENTS = ("inbox", "mailer")
@@ -146,13 +140,13 @@ class Model:
 class QueueMachine(RuleBasedStateMachine):
     """Does each thing to the store and to the model."""
 
-    db: Database
+    planted: Planted
     runner: asyncio.Runner
 
     def __init__(self) -> None:
         super().__init__()
         self.model = Model()
-        self.queue = SqlQueue(self.db, QueueSettings(max_running=CAP, age_seconds=AGE * 60))
+        self.queue = self.planted.queue(QueueSettings(max_running=CAP, age_seconds=AGE * 60))
         self.runner.run(self._empty())
 
     # ── what happens ─────────────────────────────────────────────────────────────────────────
@@ -178,19 +172,19 @@ class QueueMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.model.of("running"))
     @rule(pick=st.integers(0, 9))
     def finish(self, pick: int) -> None:
-        self._set(self._running(pick), state="done")
+        self._set(self._running(pick), TaskState.DONE)
 
     @precondition(lambda self: self.model.of("running"))
     @rule(pick=st.integers(0, 9))
     def delay(self, pick: int) -> None:
         item = self._running(pick)
-        self._set(item, state="delayed", not_before=timedelta(minutes=DELAY))
+        self._set(item, TaskState.DELAYED, wait=timedelta(minutes=DELAY))
         item.due = self.model.now + DELAY
 
     @rule()
     def pass_time(self) -> None:
         self.model.now += STEP
-        self.runner.run(self._pass(timedelta(minutes=STEP)))
+        self.runner.run(self.planted.pass_time(timedelta(minutes=STEP)))
 
     @rule(limit=st.sampled_from((3, 100)))
     def recover(self, limit: int) -> None:
@@ -199,38 +193,32 @@ class QueueMachine(RuleBasedStateMachine):
 
     @rule(org=st.sampled_from(ORGS), agent=st.sampled_from((*AGENTS, None)))
     def pause(self, org: str, agent: str | None) -> None:
-        self.model.paused.add(org if agent is None else (org, agent))
-        self._say_pauses()
+        self._turn(org if agent is None else (org, agent), paused=True)
 
     @precondition(lambda self: self.model.paused)
     @rule(pick=st.integers(0, 9))
     def resume(self, pick: int) -> None:
         paused = sorted(self.model.paused, key=str)
-        self.model.paused.remove(paused[pick % len(paused)])
-        self._say_pauses()
+        self._turn(paused[pick % len(paused)], paused=False)
 
     @rule(org=st.sampled_from(ORGS), cap=st.integers(1, 3))
     def cap(self, org: str, cap: int) -> None:
         self.model.caps[org] = cap
-        self._run("UPDATE organizations SET max_running = :cap WHERE id = :org", cap=cap, org=org)
+        self.runner.run(self.planted.update("organizations", {"max_running": cap}, id=org))
 
     # ── what holds ───────────────────────────────────────────────────────────────────────────
 
     @invariant()
     def the_rows_are_as_the_model_says(self) -> None:
-        c = tables.tasks.c
-        rows = self.runner.run(
-            self.db.read(
-                lambda conn: _all(conn, select(c.id, c.state, c.prio, c.vrt, c.aged, c.epoch, c.attempts))
-            )
-        )
-        said = [(i.id, i.state, i.prio, i.vrt, i.aged, i.epoch, i.attempts) for i in self.model.items]
+        columns = ("id", "state", "prio", "vrt", "aged", "epoch", "attempts")
+        rows = [tuple(row[name] for name in columns) for row in self.runner.run(self.planted.table("tasks"))]
+        said = [tuple(getattr(item, name) for name in columns) for item in self.model.items]
         assert sorted(rows) == sorted(said)
 
     def teardown(self) -> None:
         """Nothing blocks, nothing new comes: everything is claimed, each task within its turns."""
-        self.model.paused.clear()
-        self._say_pauses()
+        for what in tuple(self.model.paused):
+            self._turn(what, paused=False)
         self._finish_all()
         self.pass_time()
         self.recover(100)
@@ -243,13 +231,15 @@ class QueueMachine(RuleBasedStateMachine):
         """Who stands at the nth place waits for n turns of each organization, and for no more.
 
         A self-started task waits for what was asked for as well. One that was held joins late, perhaps
-        at a place where its organization had its turn already.
+        at a place where its organization had its turn already; so does one that ages meanwhile, among
+        those that were asked for.
         """
         first = {
             prio: min([self.model.floor[prio], *(i.vrt for i in self.model.of("queued") if i.prio == prio)])
             for prio in (0, 1)
         }
-        late_comers = len(self.model.of("held"))
+        late_comers = dict.fromkeys((0, 1), len(self.model.of("held")))
+        aged = {item.id for item in self.model.items if item.aged}
         turns = {0: 0, 1: 0}
         while waiting := [*self.model.of("queued"), *self.model.of("held")]:
             places = {item.id: (item.prio, item.vrt) for item in waiting}
@@ -257,9 +247,11 @@ class QueueMachine(RuleBasedStateMachine):
             (claimed,) = self.model.of("running")
             prio, vrt = places[claimed.id]
             turns[prio] += 1
-            assert turns[prio] <= len(ORGS) * (vrt - first[prio] + 1) + late_comers, claimed
+            assert turns[prio] <= len(ORGS) * (vrt - first[prio] + 1) + late_comers[prio], claimed
             self._finish_all()
             self.recover(100)
+            late_comers[0] += len(newly := {i.id for i in self.model.items if i.aged} - aged)
+            aged |= newly
             self.the_rows_are_as_the_model_says()
 
     def _each_gets_its_share(self) -> None:
@@ -284,7 +276,7 @@ class QueueMachine(RuleBasedStateMachine):
 
     def _finish_all(self) -> None:
         for item in self.model.of("running"):
-            self._set(item, state="done")
+            self._set(item, TaskState.DONE)
 
     def _running(self, pick: int) -> Item:
         running = self.model.of("running")
@@ -301,93 +293,48 @@ class QueueMachine(RuleBasedStateMachine):
             since=self.model.now,
         )
         self.model.items.append(item)
-        row = task_row(make.task(org=OrgId(org), id=TaskId(item.id), number=number, agent=agent, prio=prio))
-        placed = {"vrt": next_place(self.db, OrgId(org), prio), "queued_at": self.db.clock()}
-        self._run(insert(tables.tasks).values({**row, **placed}))
+        self.runner.run(self._plant(item, number))
 
-    def _set(self, item: Item, *, state: str, not_before: timedelta | None = None) -> None:
+    async def _plant(self, item: Item, number: int) -> None:
+        org = OrgId(item.org)
+        vrt = await self.planted.next_place(org, item.prio)
+        named: dict[str, Any] = {"id": TaskId(item.id), "number": number, "agent": item.agent}
+        await self.planted.task(org, prio=item.prio, vrt=vrt, **named)
+
+    def _set(self, item: Item, state: TaskState, *, wait: timedelta | None = None) -> None:
         item.state = state
-        self.runner.run(self._write_state(item, state, not_before))
+        self.runner.run(self._write_state(item, state, wait))
 
-    async def _write_state(self, item: Item, state: str, not_before: timedelta | None) -> None:
-        c = tables.tasks.c
+    async def _write_state(self, item: Item, state: TaskState, wait: timedelta | None) -> None:
+        at = None if wait is None else await self.planted.now() + wait
+        values = {"state": state, "worker": None, "lease_until": None, "not_before": at}
+        await self.planted.update("tasks", values, id=item.id)
 
-        async def body(conn: AsyncConnection) -> None:
-            at = None if not_before is None else await self.db.now(conn) + not_before
-            values = {"state": state, "worker": None, "lease_until": None, "not_before": at}
-            await conn.execute(update(tables.tasks).where(c.id == item.id).values(values))
-
-        await self.db.write(body)
-
-    def _say_pauses(self) -> None:
-        orgs = [one for one in self.model.paused if isinstance(one, str)]
-        agents = [one for one in self.model.paused if not isinstance(one, str)]
-
-        async def body(conn: AsyncConnection) -> None:
-            o = tables.organizations
-            await conn.execute(update(o).values(state="active"))
-            await conn.execute(update(o).where(o.c.id.in_(orgs)).values(state="paused"))
-            await conn.execute(text("DELETE FROM switches"))
-            for org, agent in agents:
-                values = {"org": org, "agent": agent, "paused_at": make.NOW}
-                await conn.execute(insert(tables.switches).values(values))
-
-        self.runner.run(self.db.write(body))
-
-    async def _pass(self, time: timedelta) -> None:
-        """Every time of every task is that much longer ago."""
-        c = tables.tasks.c
-        times = ("queued_at", "not_before", "lease_until")
-        earlier = (
-            update(tables.tasks)
-            .where(c.id == bindparam("which"))
-            .values({name: bindparam(f"{name}_then") for name in times})
-        )
-
-        async def body(conn: AsyncConnection) -> None:
-            rows = (await conn.execute(select(c.id, c.queued_at, c.not_before, c.lease_until))).all()
-            values = [
-                {
-                    "which": row.id,
-                    **{f"{t}_then": at and at - time for t, at in zip(times, row[1:], strict=True)},
-                }
-                for row in rows
-            ]
-            if values:
-                await conn.execute(earlier, values)
-
-        await self.db.write(body)
+    def _turn(self, what: str | tuple[str, str], *, paused: bool) -> None:
+        """An organization, or an agent of one, is paused or is not."""
+        (self.model.paused.add if paused else self.model.paused.discard)(what)
+        if isinstance(what, str):
+            state = OrgState.PAUSED if paused else OrgState.ACTIVE
+            self.runner.run(self.planted.update("organizations", {"state": state}, id=what))
+        else:
+            org, agent = what
+            self.runner.run(self.planted.pause(OrgId(org), agent, paused=paused))
 
     async def _empty(self) -> None:
-        async def body(conn: AsyncConnection) -> None:
-            for table in ("tasks", "switches", "organizations"):
-                await conn.execute(text(f"DELETE FROM {table}"))
-            await conn.execute(text("UPDATE queue_floor SET floor = 0"))
-            rows = [organization_row(make.organization(id=OrgId(org)), make.NOW) for org in ORGS]
-            await conn.execute(insert(tables.organizations), rows)
-
-        await self.db.write(body)
-
-    def _run(self, statement: Any, **values: Any) -> None:
-        wanted = text(statement) if isinstance(statement, str) else statement
-        self.runner.run(self.db.write(lambda conn: _done(conn, wanted, values)))
-
-
-async def _all(conn: AsyncConnection, query: Any) -> list[tuple[Any, ...]]:
-    return [tuple(row) for row in await conn.execute(query)]
-
-
-async def _done(conn: AsyncConnection, statement: Any, values: dict[str, Any]) -> None:
-    await conn.execute(statement, values)
+        for table in ("tasks", "switches", "organizations"):
+            await self.planted.delete(table)
+        await self.planted.update("queue_floor", {"floor": 0})
+        for org in ORGS:
+            await self.planted.organization(org)
 
 
 @pytest.mark.rule("T2", "T3")
-def test_each_task_is_claimed_in_its_turn_whatever_is_paused_full_delayed_or_lost(migrated_url: str) -> None:
+def test_each_task_is_claimed_in_its_turn_whatever_is_paused_full_delayed_or_lost(planted: Planted) -> None:
+    store = planted
     with asyncio.Runner() as runner:
-        opened = Database(migrated_url, ids=SystemIds(), audit_key=make.AUDIT_KEY)
 
         class Machine(QueueMachine):
-            db = opened
+            planted = store
 
         Machine.runner = runner
         try:
@@ -401,4 +348,4 @@ def test_each_task_is_claimed_in_its_turn_whatever_is_paused_full_delayed_or_los
                 ),
             )
         finally:
-            runner.run(opened.close())
+            runner.run(planted.close())  # its connections are of this loop

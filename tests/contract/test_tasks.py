@@ -5,6 +5,7 @@ import dataclasses
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import count
 from typing import Any
 
 import pytest
@@ -259,6 +260,41 @@ async def test_a_work_holds_what_its_need_names(planted: Planted, store: Tasks) 
     assert work.roster == Roster(organization=make.organization(), people=(ada, left))
     assert work.unread == (make.event(task_id=make.task().id),)
     assert (work.repeated, work.holders) == (decided, (holder,))
+
+
+@pytest.mark.rule("C16", "I6")
+async def test_a_work_holds_what_other_tasks_sent_inside_the_window(planted: Planted, store: Tasks) -> None:
+    now, another = await planted.now(), make.numbered_task(2)
+    settled = {"state": CallState.SETTLED, "outcome": Outcome.SUCCEEDED, "result": {"value": None}}
+
+    numbers = count(1)
+
+    def sent(name: str, ago: timedelta, task: Task = another, **over: Any) -> Call:
+        own = {"org": task.org, "id": CallId(name), "task_id": task.id, "marked_at": now - ago}
+        number = next(numbers)
+        return make.call(**own, number=number, ordinal=number, sent_key="key-1", **{**settled, **over})
+
+    minute, hour, day = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+    unknown = sent("unknown", minute, outcome=Outcome.UNKNOWN)
+    executing = sent("executing", hour, state=CallState.EXECUTING, outcome=None, result=None)
+    succeeded = sent("succeeded", day - minute)
+    foreign = make.task(org=OTHER_ORG, id=TaskId("foreign"))
+    await planted.save(make.task(), another, make.organization(id=OTHER_ORG), foreign)
+    await planted.save(
+        unknown,
+        executing,
+        succeeded,
+        sent("older", day + minute),
+        sent("failed", minute, outcome=Outcome.FAILED),
+        sent("own", minute, make.task()),
+        sent("foreign", minute, foreign),
+        replace(sent("other-key", minute), sent_key="key-2"),
+    )
+    work = await store.change(make.task().ref, read, Need(sent_key="key-1"))
+    assert [(e.call, e.task_number, e.agent) for e in work.elsewhere] == [
+        (call, another.number, another.agent) for call in (unknown, executing, succeeded)
+    ]
+    assert (await store.change(make.task().ref, read)).elsewhere == ()
 
 
 async def test_a_work_holds_the_organization_and_the_agents_switch(planted: Planted, store: Tasks) -> None:

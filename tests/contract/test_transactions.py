@@ -11,17 +11,19 @@ from itertools import count
 from typing import Any, cast
 
 import pytest
-from sqlalchemy import event, select
+from sqlalchemy import event, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 from sqlalchemy.pool import QueuePool
 
 from adapters.store.apply import write_change
-from adapters.store.tables import tasks
+from adapters.store.load import load_work
+from adapters.store.rows import call_row
+from adapters.store.tables import calls, tasks
 from core.calls import CallState
 from core.errors import StoreError
 from core.parks import ParkState
 from core.tasks import MessageKind, TaskState
-from core.work import Change, Move, NewMessage, Spend, TaskEvent, Work
+from core.work import Change, Move, Need, NewMessage, Spend, TaskEvent, Work
 from tests.contract import factories as make
 from tests.contract.factories import NOW
 from tests.contract.moves import read, writing
@@ -94,6 +96,32 @@ async def test_a_locked_task_does_not_keep_another_one_waiting(sql: SqlPlanted) 
     await holder
     await waiting
     assert await sql.count("audit") == 3
+
+
+@pytest.mark.rule("C16", "I6")
+@pytest.mark.parametrize("database_kind", ["postgres"])  # SQLite has one writer
+async def test_who_marks_the_same_send_sees_what_was_marked_before(sql: SqlPlanted) -> None:
+    await sql.save(make.task(), make.numbered_task(2), make.numbered_task(3))
+    await sql.save(make.call(sent_key="key-1"))
+    need, locked, release = Need(sent_key="key-1"), asyncio.Event(), asyncio.Event()
+
+    async def marks(conn: AsyncConnection) -> None:
+        """What a change with this need does: the guard first, then the call that executes."""
+        _, at = await load_work(sql.db, conn, make.task(), need)
+        locked.set()
+        await release.wait()
+        executing = replace(make.call(sent_key="key-1"), state=CallState.EXECUTING, marked_at=at)
+        await conn.execute(update(calls).values(call_row(executing)))
+
+    first = asyncio.create_task(sql.db.write(marks))
+    await locked.wait()
+    second = asyncio.create_task(sql.store.tasks.change(make.numbered_task(2).ref, read, need))
+    async with asyncio.timeout(10):
+        await sql.store.tasks.change(make.numbered_task(3).ref, writing())
+    assert not second.done()
+    release.set()
+    await first
+    assert [e.call.state for e in (await second).elsewhere] == [CallState.EXECUTING]
 
 
 class CancelledAt:

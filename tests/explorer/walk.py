@@ -262,7 +262,7 @@ class Walk:
         self.trace.append("  owner writes")
         self.rows.new.append(event)
         for _ in range(self.rng.choice([1, 1, 2])):  # two processes may apply it
-            self.rows.apply(incoming(event, self.host.agents["lead"]), Need(event=event.key))
+            self.rows.apply(incoming(event, self.host.agents["lead"]), Need(event=event.key, roster=True))
 
     def _stop(self) -> None:
         self.trace.append("  owner stops it")

@@ -101,6 +101,22 @@ def test_a_transaction_that_raises_leaves_every_row_as_it_was() -> None:
     assert (table.one("holder", "b"), table.one("holder", "c")) == (gone, None)
 
 
+def test_who_watches_is_told_of_each_row_once_it_is_committed() -> None:
+    journal, told = Journal(), []
+    table = leases(journal)
+    journal.watch = lambda wrote: told.append([(w.table, w.before, w.after) for w in wrote])
+    with journal.transaction():
+        first = table.insert(lease())
+        second = table.update(lease(epoch=2))
+        assert told == []
+    with pytest.raises(ZeroDivisionError), journal.transaction():
+        table.delete(second)
+        raise ZeroDivisionError
+    with journal.transaction():
+        pass
+    assert told == [[("lease", None, first), ("lease", first, second)]]
+
+
 def test_a_key_and_a_unique_name_are_taken_once() -> None:
     table = leases(Journal())
     table.insert(lease())

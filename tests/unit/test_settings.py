@@ -28,6 +28,8 @@ def test_an_empty_environment_gives_the_defaults() -> None:
         "openai_api_key": None,
         "openai_base_url": None,
         "lease_seconds": 60,
+        "max_running": 50,
+        "age_seconds": 600,
     }
 
 
@@ -42,6 +44,8 @@ def test_each_variable_is_read_by_its_name() -> None:
         "OPENAI_API_KEY": "sk-1",
         "OPENAI_BASE_URL": "http://localhost:8080/v1",
         "LEASE_SECONDS": "2",
+        "MAX_RUNNING": "9",
+        "AGE_SECONDS": "90.5",
         "HOME": "/home/shop",
     }
     assert Settings.from_env(environ).model_dump() == {
@@ -54,6 +58,8 @@ def test_each_variable_is_read_by_its_name() -> None:
         "openai_api_key": SecretStr("sk-1"),
         "openai_base_url": "http://localhost:8080/v1",
         "lease_seconds": 2,
+        "max_running": 9,
+        "age_seconds": 90.5,
     }
 
 
@@ -66,7 +72,7 @@ def test_several_folders_of_agents_stand_in_one_variable() -> None:
 
 def test_a_blank_variable_counts_as_not_set() -> None:
     environ = {name.upper(): " " for name in Settings.model_fields}
-    assert len(environ) == 9
+    assert len(environ) == 11
     assert Settings.from_env(environ) == Settings.from_env({})
 
 
@@ -99,6 +105,10 @@ def test_only_what_is_passed_is_read_no_environment_and_no_file(
         ("OPENAI_BASE_URL", "ftp://host/v1", "begins with https://"),
         ("OPENAI_BASE_URL", "https://", "begins with https://"),
         ("OPENAI_BASE_URL", "https://[canary", "begins with https://"),
+        ("MAX_RUNNING", "0", "greater than or equal to 1"),
+        ("MAX_RUNNING", "2.5", "valid integer"),
+        ("AGE_SECONDS", "0", "greater than or equal to 1"),
+        ("AGE_SECONDS", "inf", "finite number"),
         ("LEASE_SECONDS", "0", "greater than or equal to 1"),
         ("LEASE_SECONDS", "nan", "finite number"),
         ("LEASE_SECONDS", "inf", "finite number"),
@@ -148,7 +158,7 @@ def shown(environ: dict[str, str]) -> dict[str, tuple[str, str]]:
 
 def test_defaults_are_listed_with_what_they_mean() -> None:
     listed = Settings.from_env({}).describe()
-    assert len(listed) == 9
+    assert len(listed) == 11
     assert all(each.meaning and each.source == "default" for each in listed)
     assert {each.name: each.shown for each in listed} == {
         "DATABASE_URL": "sqlite+aiosqlite:///gatepost.db",
@@ -160,6 +170,8 @@ def test_defaults_are_listed_with_what_they_mean() -> None:
         "OPENAI_API_KEY": "not set",
         "OPENAI_BASE_URL": "not set",
         "LEASE_SECONDS": "60",
+        "MAX_RUNNING": "50",
+        "AGE_SECONDS": "600",
     }
 
 

@@ -24,7 +24,7 @@ def write_change(rows: Rows, work: Work, change: Change, at: datetime) -> None:
     if task.ref != work.task.ref:
         raise StoreError(f"the change of task {work.task.id} is one of another task")
     said = message_rows(work.task, change, at)
-    rows.tasks.update(_placed(rows, work.task, replace(task, next_seq=task.next_seq + len(said))))
+    _write_task(rows, work.task, replace(task, next_seq=task.next_seq + len(said)), at)
     write_messages(rows, task, said)
     _write_calls(rows, work, change)
     _write_parks(rows, work, change)
@@ -41,12 +41,15 @@ def write_change(rows: Rows, work: Work, change: Change, at: datetime) -> None:
 # ── the task and its rows ────────────────────────────────────────────────────────────────────
 
 
-def _placed(rows: Rows, before: Task, after: Task) -> Task:
-    """*after*, at the end of its organization's turns if it is queued anew."""
+def _write_task(rows: Rows, before: Task, after: Task, at: datetime) -> None:
+    """*after* is the task, at the end of its organization's turns if it is queued anew."""
+    if (row := rows.tasks.get(before.org, before.id)) is None:
+        raise StoreError(f"task {before.id} is not as it was read")
     stays = (before.state, before.prio) == (after.state, after.prio)
-    if after.state is not TaskState.QUEUED or stays:
-        return after
-    return replace(after, vrt=rows.place(after.org, after.prio))
+    if after.state is TaskState.QUEUED and not stays:
+        after = replace(after, vrt=rows.place(after.org, after.prio))
+        row = replace(row, queued_at=at, aged=False)
+    rows.tasks.update(replace(row, task=after))
 
 
 def write_messages(rows: Rows, task: Task, said: Iterable[Message]) -> None:

@@ -18,7 +18,8 @@ class MemoryLedger:
         self._rows = rows
 
     async def find(self, org: OrgId, query: Query) -> list[Task]:
-        found = [task for task in self._rows.tasks if task.org == org and _fits(task, query)]
+        own = [row.task for row in self._rows.tasks if row.task.org == org]
+        found = [task for task in own if _fits(task, query)]
         return sorted(found, key=lambda task: -task.number)[: query.limit]
 
     async def story(self, ref: TaskRef) -> Story:

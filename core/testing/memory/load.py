@@ -1,14 +1,18 @@
-"""Loads a Work: exactly the rows that its docstring promises, no more."""
+"""Loads a Work: exactly the rows that its docstring promises, no more.
+
+Need.starts asks for nothing here: a change awaits nothing, so no switch is turned between its look and its
+writing.
+"""
 
 from datetime import datetime, timedelta
 
 from core.calls import Call, CallState
 from core.errors import StoreError
-from core.ids import CallId
+from core.ids import CallId, TaskRef
 from core.parks import Park, ParkState
 from core.tasks import Message, MessageKind, Task
 from core.testing.memory.rows import Rows, holds_key
-from core.work import Event, Need, Work
+from core.work import EARLIER, Earlier, Event, Need, Work
 
 
 def load_work(rows: Rows, task: Task, need: Need, at: datetime) -> Work:
@@ -31,6 +35,7 @@ def load_work(rows: Rows, task: Task, need: Need, at: datetime) -> Work:
         roster=rows.roster(around.organization) if need.roster else None,
         daily_tokens=_daily_tokens(rows, task, at) if need.usage else None,
         holders=() if need.effect_key is None else _holders(rows, task, need.effect_key),
+        elsewhere=() if need.sent_key is None else _elsewhere(rows, task, need.sent_key, at),
         repeated=None if need.event_id is None else rows.parks.one("event", task.org, need.event_id),
     )
 
@@ -110,3 +115,20 @@ def _daily_tokens(rows: Rows, task: Task, at: datetime) -> int:
 
 def _holders(rows: Rows, task: Task, effect_key: str) -> tuple[Call, ...]:
     return tuple(c for c in calls_of(rows, task) if c.effect_key == effect_key and holds_key(c))
+
+
+def _elsewhere(rows: Rows, task: Task, sent_key: str, at: datetime) -> tuple[Earlier, ...]:
+    """Other tasks' calls that hold the key inside the organization's window, newest first."""
+    around = rows.organizations.get(task.org)
+    assert around is not None
+    since = at - around.organization.send_window
+    found = [c for c in rows.calls.under("sent", task.org, sent_key) if c.task_id != task.id and holds_key(c)]
+    recent = [(c.marked_at, c.id, c) for c in found if c.marked_at is not None and c.marked_at > since]
+    newest = [call for _, _, call in sorted(recent, key=lambda one: one[:2], reverse=True)[:EARLIER]]
+    return tuple(_earlier(rows, call) for call in newest)
+
+
+def _earlier(rows: Rows, call: Call) -> Earlier:
+    task = rows.task(TaskRef(org=call.org, task_id=call.task_id))
+    assert task is not None
+    return Earlier(call=call, task_number=task.number, agent=task.agent)

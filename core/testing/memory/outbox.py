@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import assert_never
 
-from core.ids import OrgId, PostId, Token
+from core.ids import OrgId, PostId, TaskRef, Token
 from core.moves.common import card_key
 from core.parks import Park
 from core.ports import Dead, Later, Maybe, Post, Sent
@@ -61,10 +61,8 @@ class MemoryOutbox:
         cards = [row for row in own if row.post.kind is PostKind.CARD]
         if park.call_id is None:
             return max(cards, key=lambda row: row.post.id, default=None)
-        task, call = (
-            self._rows.tasks.get(park.org, park.task_id),
-            self._rows.calls.get(park.org, park.call_id),
-        )
+        task = self._rows.task(TaskRef(org=park.org, task_id=park.task_id))
+        call = self._rows.calls.get(park.org, park.call_id)
         if task is None or call is None:
             return None
         number = call.number if call.round is None else None

@@ -1,14 +1,14 @@
 """Parks as people meet them: by a button's token, by a code they type, by what is due."""
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from core.errors import ParkNotFound
 from core.ids import CallCode, TaskRef, Token
 from core.parks import Park, ParkKind
 from core.people import Person
 from core.ports import Due, NotFound, ParkView
-from core.testing.memory.rows import Rows
+from core.testing.memory.rows import ConnectStateRow, Rows
 
 
 class MemoryParks:
@@ -43,22 +43,45 @@ class MemoryParks:
         with self._rows.transaction():
             self._rows.parks.update(replace(park, viewed=[*(park.viewed or ()), view]))
 
+    async def link(self, who: Person, token: Token, digest: str, seconds: float) -> None:
+        if (park := self._by_token(who, token)) is None:
+            raise ParkNotFound
+        row = ConnectStateRow(
+            digest=digest,
+            org=who.org,
+            person_id=who.id,
+            token=park.token,
+            expires_at=self._rows.now() + timedelta(seconds=seconds),
+        )
+        with self._rows.transaction():
+            self._rows.connect_states.insert(row)
+
+    async def linked(self, who: Person, digest: str) -> Token | NotFound:
+        row, now = self._rows.connect_states.get(digest), self._rows.now()
+        theirs = row is not None and (row.org, row.person_id) == (who.org, who.id)
+        if row is None or not theirs or row.used_at is not None or row.expires_at <= now:
+            return NotFound()
+        with self._rows.transaction():
+            self._rows.connect_states.update(replace(row, used_at=now))
+        return row.token
+
     def _by_token(self, who: Person, token: Token) -> Park | None:
         park = self._rows.parks.one("token", token)
         return park if park is not None and park.org == who.org else None
 
     def _by_code(self, who: Person, code: CallCode) -> Park | None:
         """The park a person means by *code*: an open approval, another open one, or the newest."""
-        task = self._rows.tasks.one("number", who.org, code.task_number)
-        call = None if task is None else self._rows.calls.one("number", task.org, task.id, code.call_number)
-        if task is None or call is None:
+        if (row := self._rows.tasks.one("number", who.org, code.task_number)) is None:
+            return None
+        task = row.task
+        if (call := self._rows.calls.one("number", task.org, task.id, code.call_number)) is None:
             return None
         own = [park for park in self._rows.parks.under("task", task.org, task.id) if park.call_id == call.id]
         meant = [park for park in own if code.version in (None, park.version)]
         return max(meant, key=_rank, default=None)
 
     def _view(self, park: Park) -> ParkView:
-        task = self._rows.tasks.get(park.org, park.task_id)
+        task = self._rows.task(TaskRef(org=park.org, task_id=park.task_id))
         assert task is not None
         call = None if park.call_id is None else self._rows.calls.get(park.org, park.call_id)
         return ParkView(park=park, task=task, call=call)

@@ -7,10 +7,11 @@ from datetime import datetime
 from core.audit import GENESIS, AuditEntry, Head, mac
 from core.calls import Call, CallState, Outcome
 from core.errors import StoreError
-from core.ids import CallId, OrgId, PersonId, TaskId, TaskRef
+from core.ids import CallId, OrgId, PersonId, TaskId, TaskRef, Token
 from core.parks import Park
 from core.people import Account, Organization, Person, Roster, Switch
 from core.ports import Clock, Ids, Post
+from core.rights import Rights
 from core.tasks import Json, Message, Prio, Task, TaskState
 from core.testing.memory.table import Journal, Table
 from core.work import Event
@@ -36,6 +37,27 @@ class AccountRow:
 class SwitchRow:
     org: OrgId
     switch: Switch
+    paused_by: PersonId | None = None
+    paused_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RightsRow:
+    """The rights of an agent's folder that hold."""
+
+    org: OrgId
+    agent: str
+    rights: Rights
+    digest: str  # of the folder that brought them
+    by_person: PersonId | None  # None: first seen, or narrowed by the folder
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TaskRow:
+    task: Task
+    queued_at: datetime  # since when it waits for a worker; time held counts
+    aged: bool = False  # waited so long that it stands at prio 0 until it is claimed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,6 +126,18 @@ class UsageRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ConnectStateRow:
+    """Who connects what a park waits for, once."""
+
+    digest: str
+    org: OrgId
+    person_id: PersonId
+    token: Token
+    expires_at: datetime
+    used_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class LeaseRow:
     name: str
     holder: str
@@ -123,7 +157,7 @@ class Rows:
     def __init__(self, *, clock: Clock, ids: Ids, audit_key: bytes) -> None:
         self.ids = ids
         self._clock, self._audit_key = clock, audit_key
-        self._journal = journal = Journal()
+        self.journal = journal = Journal()
         self.transaction = journal.transaction
         self.organizations: Table[OrganizationRow] = Table(
             "organization", journal, lambda row: (row.organization.id,)
@@ -138,12 +172,13 @@ class Rows:
             filed=lambda row: [("account", row.account)],
         )
         self.switches: Table[SwitchRow] = Table("switch", journal, lambda row: (row.org, row.switch.agent))
-        self.tasks: Table[Task] = Table(
+        self.rights: Table[RightsRow] = Table("rights", journal, lambda row: (row.org, row.agent))
+        self.tasks: Table[TaskRow] = Table(
             "task",
             journal,
-            lambda row: (row.org, row.id),
-            filed=lambda row: [("state", row.state)],
-            unique=lambda row: [("number", row.org, row.number)],
+            lambda row: (row.task.org, row.task.id),
+            filed=lambda row: [("state", row.task.state)],
+            unique=lambda row: [("number", row.task.org, row.task.number)],
         )
         self.messages: Table[MessageRow] = Table(
             "message",
@@ -155,7 +190,7 @@ class Rows:
             "call",
             journal,
             lambda row: (row.org, row.id),
-            filed=lambda row: [("task", row.org, row.task_id)],
+            filed=lambda row: [("task", row.org, row.task_id), ("sent", row.org, row.sent_key)],
             unique=_unique_of_call,
         )
         self.parks: Table[Park] = Table(
@@ -164,6 +199,9 @@ class Rows:
             lambda row: (row.org, row.id),
             filed=lambda row: [("task", row.org, row.task_id), ("open", row.open)],
             unique=_unique_of_park,
+        )
+        self.connect_states: Table[ConnectStateRow] = Table(
+            "connect state", journal, lambda row: (row.digest,)
         )
         self.posts: Table[PostRow] = Table(
             "post",
@@ -203,8 +241,13 @@ class Rows:
         """*entry* is in the trail under its HMAC."""
         self.audit.insert(replace(entry, mac=mac(self._audit_key, entry)))
 
+    def tasks_of(self, org: OrgId) -> list[Task]:
+        """The organization's tasks, oldest first."""
+        return [row.task for row in self.tasks if row.task.org == org]
+
     def task(self, ref: TaskRef) -> Task | None:
-        return self.tasks.get(ref.org, ref.task_id)
+        row = self.tasks.get(ref.org, ref.task_id)
+        return None if row is None else row.task
 
     def roster(self, organization: Organization) -> Roster:
         people = sorted(self.people.under("org", organization.id), key=lambda person: person.id)
@@ -215,7 +258,7 @@ class Rows:
 
         Source: storage.md §3; adapters/store/order.py says the same in SQL.
         """
-        queued = self.tasks.under("state", TaskState.QUEUED)
+        queued = [row.task for row in self.tasks.under("state", TaskState.QUEUED)]
         taken = [task.vrt for task in queued if (task.org, task.prio) == (org, prio)]
         return max(max(taken, default=-1) + 1, 0, self.floor(prio))
 

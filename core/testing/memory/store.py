@@ -1,6 +1,7 @@
 """The store as the rest of the bot sees it: every port over the same rows."""
 
 from core.ports import Clock, Ids
+from core.queue import QueueSettings
 from core.testing.memory.inbox import MemoryInbox
 from core.testing.memory.leases import MemoryLeases
 from core.testing.memory.ledger import MemoryLedger
@@ -20,10 +21,12 @@ class MemoryStore:
     *rows* are there to be looked at, and to put some there past every rule.
     """
 
-    def __init__(self, *, clock: Clock, ids: Ids, audit_key: bytes = AUDIT_KEY) -> None:
+    def __init__(
+        self, *, clock: Clock, ids: Ids, audit_key: bytes = AUDIT_KEY, queue: QueueSettings | None = None
+    ) -> None:
         self.rows = rows = Rows(clock=clock, ids=ids, audit_key=audit_key)
         self.tasks = MemoryTasks(rows)
-        self.queue = MemoryQueue(rows)
+        self.queue = MemoryQueue(rows, queue)
         self.inbox = MemoryInbox(rows)
         self.outbox = MemoryOutbox(rows)
         self.parks = MemoryParks(rows)

@@ -4,9 +4,9 @@ It holds what a database's schema holds: keys and unique names are taken once, J
 between, times are aware, and what must be said is said.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from datetime import UTC, datetime
 from functools import cache
 from types import NoneType
@@ -26,27 +26,49 @@ def nothing(row: object) -> tuple[Hashable, ...]:
     return ()
 
 
+@dataclass(frozen=True, slots=True)
+class Wrote:
+    """One row of *table* as it was and as it is; None: it was not there, or is not any more."""
+
+    table: str
+    before: Any
+    after: Any
+
+
 class Journal:
-    """What was written since the transaction began, so that it can be taken back."""
+    """What was written since the transaction began, so that it can be taken back.
+
+    *watch* is told what each committed transaction wrote, in order, before anybody else looks.
+    """
 
     def __init__(self) -> None:
+        self.watch: Callable[[Sequence[Wrote]], None] | None = None
         self._undo: list[Callable[[], None]] = []
+        self._wrote: list[Wrote] = []
 
-    def wrote(self, undo: Callable[[], None]) -> None:
+    def wrote(self, undo: Callable[[], None], wrote: Wrote) -> None:
         self._undo.append(undo)
+        self._wrote.append(wrote)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All that is written inside stays, or nothing does where it raises. Nothing is awaited inside."""
-        self._undo.clear()
+        self._begin()
         try:
             yield
         except BaseException:
             for undo in reversed(self._undo):
                 undo()
+            self._begin()
             raise
-        finally:
-            self._undo.clear()
+        wrote = tuple(self._wrote)
+        self._begin()
+        if self.watch is not None and wrote:
+            self.watch(wrote)
+
+    def _begin(self) -> None:
+        self._undo.clear()
+        self._wrote.clear()
 
 
 class Table(Generic[Row]):
@@ -95,7 +117,7 @@ class Table(Generic[Row]):
 
     def delete(self, row: Row) -> None:
         """Gone. No port does this; it is for whoever plays a hand in the database."""
-        self._journal.wrote(lambda: self._set(self._key(row), row))
+        self._journal.wrote(lambda: self._set(self._key(row), row), Wrote(self.name, row, None))
         self._set(self._key(row), None)
 
     def _put(self, key: Hashable, before: Row | None, row: Row) -> Row:
@@ -103,7 +125,7 @@ class Table(Generic[Row]):
         for name in self._unique(after):
             if self._found.get(name, {}).keys() - {key}:
                 raise StoreError(f"{self.name}: {name} is taken")
-        self._journal.wrote(lambda: self._set(key, before))
+        self._journal.wrote(lambda: self._set(key, before), Wrote(self.name, before, after))
         self._set(key, after)
         return after
 
@@ -126,10 +148,11 @@ def as_stored(row: Row, before: Row | None = None) -> Row:
     changed: dict[str, Any] = {}
     for name, kind in _columns(type(row)):
         value = getattr(row, name)
-        if before is not None and value is getattr(before, name):
+        old = None if before is None else getattr(before, name)
+        if before is not None and value is old:
             continue
         try:
-            stored = kind(value)
+            stored = as_stored(value, old) if kind is as_stored else kind(value)
         except (NotJson, ValueError) as error:
             raise StoreError(f"{type(row).__name__}.{name} can't be stored") from error
         if stored is not value:

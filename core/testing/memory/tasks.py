@@ -9,7 +9,7 @@ from core.ports import Transcript
 from core.tasks import Task, TaskState
 from core.testing.memory.apply import settle_applied, write_change, write_entry, write_events, write_messages
 from core.testing.memory.load import calls_of, load_work
-from core.testing.memory.rows import Rows
+from core.testing.memory.rows import Rows, TaskRow
 from core.work import NOTHING, Cause, Duplicate, Fenced, Lost, Move, Need, NewTask, R, TaskEvent, Work
 
 
@@ -77,7 +77,7 @@ def _open(rows: Rows, new: NewTask, cause: Cause) -> Task:
     task = opened(new, around.next_task_no, around.organization.state, rows.now())
     if task.state is TaskState.QUEUED:
         task = replace(task, vrt=rows.place(task.org, task.prio))
-    task = rows.tasks.insert(task)
+    task = rows.tasks.insert(TaskRow(task=task, queued_at=task.created_at)).task
     write_messages(rows, task, [goal(task)])
     settle_applied(rows, task, [cause.key])
     write_events(rows, task, [TaskEvent(name="task_created")], task.created_at)

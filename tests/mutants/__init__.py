@@ -1,0 +1,1 @@
+"""Bugs, each a patch, that the simulation must find within its stated seeds."""
