@@ -77,7 +77,7 @@ def _measure(
     began = result.load()
     try:
         with serve(os.environ, SETTINGS) as server, _progress(console) as progress:
-            settings = asyncio.run(_settings(server))
+            settings = asyncio.run(settings_of(server))
             figures = [
                 _timed(
                     progress, f"ours: {rows:,} queued, {n} a claim", ours.measure(server, rows, n, seconds)
@@ -94,7 +94,7 @@ def _measure(
     for line in facts:
         console.print(line, highlight=False)
     for table in tables:
-        console.print(_shown(table))
+        console.print(shown(table))
     if not ours_only:  # the page shows ours beside the others, or not at all
         found = Result(
             name="queue", title="Queue", command=command, date=result.now(), machine=facts, tables=tables
@@ -120,7 +120,8 @@ def _without_paths(arguments: Sequence[str]) -> list[str]:
     return [a if Path(a).name == a else f"…/{Path(a).name}" for a in arguments]
 
 
-async def _settings(server: Server) -> str:
+async def settings_of(server: Server) -> str:
+    """What the server's figures depend on, in a line."""
     conn = await asyncpg.connect(plain_dsn(server.address))
     try:
         said = [f"{name} {await conn.fetchval(f'SHOW {name}')}" for name in ASKED]
@@ -286,8 +287,8 @@ def _rate(peer: Peer) -> str:
     return "none finished in time" if peer.jobs_per_s is None else f"{peer.jobs_per_s:,.0f}"
 
 
-def _shown(table: Table) -> Shown:
-    shown = Shown(*table.columns, title=table.title, caption=" ".join(table.notes))
+def shown(table: Table) -> Shown:
+    drawn = Shown(*table.columns, title=table.title, caption=" ".join(table.notes))
     for row in table.rows:
-        shown.add_row(*row)
-    return shown
+        drawn.add_row(*row)
+    return drawn

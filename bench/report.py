@@ -44,7 +44,9 @@ def main() -> int:
     """The page is written; 1 if there is nothing to write it from."""
     results = kept()
     if not results:
-        sys.stderr.write("no results in build/bench; run `python bench/queue.py` first\n")
+        sys.stderr.write(
+            "no results in build/bench; run `python bench/queue.py` or `python bench/turns.py` first\n"
+        )
         return 1
     PAGE.write_text(page(results), encoding="utf-8")
     sys.stdout.write(f"{PAGE.relative_to(ROOT)}: {', '.join(result.name for result in results)}\n")
