@@ -23,9 +23,11 @@ from core.gate import Risk, Setting
 FILE = "AGENT.md"
 FOLDER_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}", re.ASCII)
 TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", re.ASCII)
+HOST = re.compile(r"\.?[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+", re.ASCII)
 
 KEYS = (
-    "name", "title", "chief", "label", "tools", "settings", "model", "limits", "triggers", "interactive"
+    "name", "title", "chief", "label", "tools", "settings", "model", "limits", "triggers", "interactive",
+    "hosts",
 )  # fmt: skip
 WHOLE_LIMITS = ("rounds", "strikes", "tokens", "daily_tokens", "reply_tokens", "window")
 LIMITS = (*WHOLE_LIMITS, "seconds", "wrap_up")
@@ -172,6 +174,7 @@ def _agent(key: str, page: Page) -> Agent:
         limits=fields.get("limits", _limits, Limits()),
         triggers=fields.get("triggers", _triggers, ()),
         interactive=fields.get("interactive", Fields.switch, False),
+        hosts=fields.get("hosts", _hosts, ()),
         digest=digest({FILE: page.text}),
     )
 
@@ -186,6 +189,14 @@ def _tool_names(of: Fields, key: str) -> tuple[str, ...]:
             raise of.error(f"{key}: {entry.value} stands here twice: keep one", entry.line)
         names.append(entry.value)
     return tuple(names)
+
+
+def _hosts(of: Fields, key: str) -> tuple[str, ...]:
+    for entry in of.items(key):
+        if not isinstance(entry.value, str) or HOST.fullmatch(entry.value) is None:
+            mend = f"{surprise(entry)}write hosts such as example.com, or .example.com for all under it"
+            raise of.error(f"{key}: {mend}", entry.line)
+    return tuple(str(entry.value) for entry in of.items(key))
 
 
 def _settings(of: Fields, name: str, tools: tuple[str, ...]) -> Mapping[str, Setting]:

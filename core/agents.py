@@ -38,7 +38,14 @@ class Agent:
     limits: Limits = field(default_factory=Limits)
     triggers: tuple[Mapping[str, object], ...] = ()
     interactive: bool = False
+    hosts: tuple[str, ...] = ()  # where tools with `egress` go without a click, whatever was read
     digest: str = ""
+
+
+def may_reach(agent: Agent, host: str) -> bool:
+    """Whether *host* is on the agent's list, or within a domain that is: ``.example.com`` is all of it."""
+    name = host.lower().rstrip(".")
+    return any(name == one or (one.startswith(".") and name.endswith(one)) for one in agent.hosts)
 
 
 def setting_for(agent: Agent, switch: Switch | None, *, tool: str, risk: str) -> str:

@@ -46,9 +46,11 @@ class BaseHost:
     def sent_key(self, task: Task, tool: Tool, args: Mapping[str, Json]) -> str | None:
         """What makes two sends the same one, such as the recipient and the kind of message.
 
-        Within a task a key goes out once (I6). None: each call is its own.
+        Within a task a key goes out once (I6), and another task of the organization asks before it sends
+        the same within a day. None: each call is its own. Default: what the tool itself says.
         """
-        return None
+        said = None if tool.sent_key is None else tool.sent_key(args)
+        return None if said is None else f"{tool.name}:{said}"
 
     async def refuse_run(self, task: Task, agent: Agent) -> str | None:
         """Why *task* may not go on now (no credit left, say), asked before each step; None: it may."""

@@ -50,7 +50,7 @@ from core.ports import Clock, Ids, Model, Store, Transcript
 from core.proposals import declined, propose, storable, told, tools_of
 from core.repeats import reminded, repeated
 from core.tasks import Json, MessageKind
-from core.tools import Seen, Tool, ToolContext, check, look, went_out
+from core.tools import Seen, Tool, ToolContext, check, look, preview, went_out
 from core.tools import run as run_tool
 from core.transcript import NUDGES, turns
 from core.work import NOTHING, Fenced, Move, Need, NewMessage, R, Spend
@@ -69,10 +69,12 @@ async def nobody_looks_on(step: Step, state: RunState) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Ran:
-    """What came of a handler. *taints*: words from outside; *needs*: it failed for want of this account."""
+    """What came of a handler. *taints*: words from outside; *private*: the business's own; *needs*: it failed
+    for want of this account."""
 
     result: Result
     taints: bool = False
+    private: bool = False
     needs: NeedsConnect | None = None
 
 
@@ -205,6 +207,7 @@ class TaskRun:
         results: dict[CallId, Result],
         *,
         taints: bool = False,
+        private: bool = False,
         crashed: bool = False,
     ) -> Answer:
         """The calls have these results, those that came out so before with a reminder (I25)."""
@@ -216,6 +219,7 @@ class TaskRun:
             self.agent,
             reminded(results, counts),
             taints=taints,
+            private=private,
             crashed=crashed,
             repeats=max(counts.values(), default=0),
             reserve=self._tokens,
@@ -223,23 +227,40 @@ class TaskRun:
         return self._keep(await self._change(move, _USAGE))
 
     async def _run_reads(self, calls: Sequence[Call], state: RunState) -> Answer:
-        """Together, at most ten at once; each has its result, whatever its handler does."""
+        """Together, at most ten at once; each has its result, whatever its handler does.
+
+        One that is not concurrent has those before it behind it, and those after it wait for it.
+        """
         gate = asyncio.Semaphore(READS_AT_ONCE)
 
         async def one(call: Call) -> tuple[Call, _Ran]:
             async with gate:
                 return call, await self._handler(call, state)
 
-        done = await asyncio.gather(*(one(c) for c in calls))
+        done: list[tuple[Call, _Ran]] = []
+        for together in self._groups(calls, state):
+            done += await asyncio.gather(*(one(c) for c in together))
         answer: Answer = state
         if ended := [(c, ran) for c, ran in done if ran.needs is None]:
             results = {c.id: ran.result for c, ran in ended}
-            taints = any(ran.taints for _, ran in ended)
-            answer = await self._settled([c for c, _ in ended], results, taints=taints)
+            taints, private = (any(ran.taints for _, ran in ended), any(ran.private for _, ran in ended))
+            answer = await self._settled([c for c, _ in ended], results, taints=taints, private=private)
         wanting = [self._connecting(c, ran.needs) for c, ran in done if ran.needs is not None]
         if wanting and not isinstance(answer, Fenced):
             answer = await self._change(ask(self.run, self.agent, wanting))
         return answer
+
+    def _groups(self, calls: Sequence[Call], state: RunState) -> list[list[Call]]:
+        """*calls* in their order, those next to each other that may run together."""
+        groups: list[list[Call]] = []
+        alone = True
+        for call in calls:
+            tool = self._tool(call, state)
+            if alone or (tool is not None and not tool.concurrent):
+                groups.append([])
+            groups[-1].append(call)
+            alone = tool is not None and not tool.concurrent
+        return groups
 
     def _connecting(self, call: Call, needs: NeedsConnect) -> Asking:
         """*call* waits until somebody has connected its account, or will not (C12)."""
@@ -248,7 +269,7 @@ class TaskRun:
     async def _run_effect(self, call: Call, state: RunState) -> Answer:
         """Check, mark, handler, outcome. The handler starts only once the marker is committed (I2)."""
         tool = self._tool(call, state)
-        problem, seen = None, Seen()
+        problem, seen, would = None, Seen(), Seen()
         if tool is not None:
             context = self._context(call, state)
             found = await check(tool, call.args, context, self.clock)
@@ -257,6 +278,7 @@ class TaskRun:
             if needs is not None and call.state is CallState.PROPOSED:
                 return await self._change(ask(self.run, self.agent, [self._connecting(call, needs)]))
             problem = str(found) if isinstance(found, NeedsConnect) else found
+            would = await preview(tool, call.args, context, self.clock)
         key = None if tool is None else self.host.sent_key(state.task, tool, call.args)
         move = mark(
             self.run,
@@ -267,6 +289,7 @@ class TaskRun:
             slip=slip(self.ids),
             problem=problem or seen.problem,
             seen=seen.value,
+            preview=would.value,
         )
         own = call.effect_key or key or call.id
         need = Need(call=call.id, effect_key=own, sent_key=call.sent_key or key, roster=True)
@@ -284,6 +307,7 @@ class TaskRun:
             ran.result,
             slip=slip(self.ids),
             taints=ran.taints,
+            private=ran.private,
             looks=tool is not None and tool.reconcile is not None,
             needs=None if ran.needs is None else {"account": ran.needs.account, "url": ran.needs.url},
             reserve=self._tokens,
@@ -307,7 +331,8 @@ class TaskRun:
             return _Ran(result=error(Outcome.FAILED, f"The tool {call.tool} is gone."))
         done = await run_tool(tool, call.args, self._context(call, state), self.clock)
         result = Result(outcome=done.outcome, result=done.result)
-        return _Ran(result=result, taints=tool.taints, needs=done.needs)
+        own = done.outcome is Outcome.SUCCEEDED and not tool.taints and tool.name in self.host.tools
+        return _Ran(result=result, taints=tool.taints, private=own, needs=done.needs)
 
     async def _ask(self, calls: Sequence[Call], state: RunState) -> Answer:
         asks = [await self._asking(call, state) for call in calls]
@@ -324,7 +349,11 @@ class TaskRun:
         seen = await look(tool, call.args, self._context(call, state), self.clock)
         if seen.needs is not None:
             return self._connecting(call, seen.needs)
-        shown = {} if seen.value is None else {"seen": seen.value}
+        would = await preview(tool, call.args, self._context(call, state), self.clock)
+        if would.needs is not None:
+            return self._connecting(call, would.needs)
+        facts = (("seen", seen.value), ("preview", would.value))
+        shown = {k: v for k, v in facts if v is not None}
         return Asking(call_id=call.id, slip=slip(self.ids), problem=found or seen.problem, shown=shown)
 
     def _tool(self, call: Call, state: RunState) -> Tool | None:

@@ -125,6 +125,7 @@ def _propose(wire: WireCall, tools: Mapping[str, Tool], before: Declined, call_i
         proposed_args=cleaned.args,
         args=cleaned.args,
         refused_by="declined" if repeated else None,
+        destination=tool.destination(cleaned.args),
         dropped=cleaned.dropped,
     )
 

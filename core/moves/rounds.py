@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from core.agents import Agent
+from core.agents import Agent, may_reach
 from core.calls import MODEL_PURE_RISKS, Call, ParksAs
 from core.gate import Ruling, Verdict
 from core.ids import CallId, Run
@@ -37,6 +37,7 @@ class Proposal:
     proposed_args: Json
     args: Json
     refused_by: str | None = None
+    destination: str | None = None  # the host it goes to; None: nowhere
     dropped: tuple[str, ...] = ()  # server-owned arguments the model had set (I36)
 
 
@@ -167,7 +168,17 @@ def _ruling(work: Work, agent: Agent, ordinal: int, p: Proposal, *, wrap: bool) 
         return Ruling(verdict=Verdict.REFUSE, rule="too_many")
     if p.refused_by is not None:
         return Ruling(verdict=Verdict.REFUSE, rule=p.refused_by)
-    return gate(work, agent, tool=p.tool, risk=p.risk)
+    ruling = gate(work, agent, tool=p.tool, risk=p.risk)
+    if ruling.verdict is Verdict.RUN and _carries_out(work, agent, p.destination):
+        return Ruling(verdict=Verdict.ASK, rule="egress")
+    return ruling
+
+
+def _carries_out(work: Work, agent: Agent, destination: str | None) -> bool:
+    """An address that a stranger's words may have chosen could carry out what this task has read (S3)."""
+    task = work.task
+    both = task.taint is Taint.OUTSIDE and task.read_private
+    return both and destination is not None and not may_reach(agent, destination)
 
 
 _KINDS: Final = {

@@ -41,6 +41,7 @@ triggers:
   - {when: event, event: "email:bugs", goal: Write the steps.}
   - {when: done, after: sam, goal: Collect the complaints.}
 interactive: true
+hosts: [shop.example.com, .example.org]
 ---
 
 You look around.
@@ -120,6 +121,7 @@ def test_a_whole_folder_is_read_as_it_is_written(root: Path, write: Write) -> No
             {"when": "done", "after": "sam", "goal": "Collect the complaints."},
         ),
         interactive=True,
+        hosts=("shop.example.com", ".example.org"),
         digest=agent.digest,
     )
 
@@ -227,6 +229,9 @@ REFUSED: dict[str, tuple[list[str], int, str, str]] = {
     "chief as text": (['chief: "true"'], 3, "chief:", "write true or false"),
     "chief as number": (["chief: 1"], 3, "chief:", "write true or false"),
     "interactive as text": (["interactive: maybe"], 3, "interactive:", "write true or false"),
+    "host as address": (["hosts: ['https://example.com']"], 3, "hosts:", "write hosts such as example.com"),
+    "host as number": (["hosts: [7]"], 3, "hosts:", "write hosts such as example.com"),
+    "host in capitals": (["hosts:", "  - a.b", "  - Example.com"], 5, "hosts:", "write hosts"),
     "tools as text": (["tools: refund"], 3, "tools:", "write a list"),
     "tools of nothing": (["tools:"], 3, "tools: nothing stands here", "write a list"),
     "tool twice": (["tools:", "  - refund", "  - refund"], 5, "refund stands here twice", "keep one"),
