@@ -9,7 +9,7 @@ import os
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -74,7 +74,8 @@ def load_report(root: Path) -> tuple[dict[str, Agent], list[AgentFolderError]]:
             agents[folder.name], pages[folder.name] = _agent(folder.name, page), page
         except AgentFolderError as error:
             errors.append(error)
-    for key, clash in _clashes(agents, pages):
+    wrong = [*_clashes(agents, pages), *_chains(agents, pages, {folder.name for folder in folders})]
+    for key, clash in wrong:
         agents.pop(key, None)
         errors.append(clash)
     return agents, sorted(errors, key=lambda error: error.path)
@@ -153,6 +154,43 @@ def _clashes(agents: Mapping[str, Agent], pages: Mapping[str, Page]) -> list[tup
             error = AgentFolderError(f"{others} also has {words}", path=f"{key}/{FILE}", line=line)
             found.append((key, error))
     return found
+
+
+def _chains(
+    agents: Mapping[str, Agent], pages: Mapping[str, Page], folders: Collection[str]
+) -> list[tuple[str, AgentFolderError]]:
+    """Agents that follow one that is not there, or that would start each other for ever."""
+    starts: dict[str, list[str]] = defaultdict(list)
+    found = []
+    for key, agent in agents.items():
+        for after in (str(t["after"]) for t in agent.triggers if t["when"] == "done"):
+            starts[after].append(key)
+            if after not in folders:
+                words = f"there is no agent {after}{nearest(after, folders)}: name another, or take it out"
+                found.append((key, _of_triggers(key, pages, f"after: {words}")))
+    for key in agents:
+        if (circle := _circle(starts, key)) is not None:
+            words = f"done triggers go in a circle, {' → '.join(circle)}: take one of them out"
+            found.append((key, _of_triggers(key, pages, words)))
+    return found
+
+
+def _of_triggers(key: str, pages: Mapping[str, Page], words: str) -> AgentFolderError:
+    return AgentFolderError(words, path=f"{key}/{FILE}", line=pages[key].keys["triggers"].said)
+
+
+def _circle(starts: Mapping[str, Sequence[str]], first: str) -> tuple[str, ...] | None:
+    """The shortest way from *first* back to itself; None where there is none."""
+    ways: list[tuple[str, ...]] = [(first,)]
+    seen: set[str] = set()
+    for way in ways:  # grows as it goes
+        for follower in starts.get(way[-1], ()):
+            if follower == first:
+                return (*way, first)
+            if follower not in seen:
+                seen.add(follower)
+                ways.append((*way, follower))
+    return None
 
 
 # ── keys ─────────────────────────────────────────────────────────────────────────────────────

@@ -5,6 +5,7 @@ arguments. Methods may do I/O: none of them is called inside a transaction. What
 (stopping, messages joining a running task, the audit) needs nothing here.
 """
 
+import unicodedata
 from collections.abc import Mapping
 
 from core.agents import Agent
@@ -55,6 +56,11 @@ class BaseHost:
     async def refuse_run(self, task: Task, agent: Agent) -> str | None:
         """Why *task* may not go on now (no credit left, say), asked before each step; None: it may."""
         return None
+
+
+def same_send(key: str | None) -> str | None:
+    """*key* as it is compared: an address is the same however its accents are composed (bad-inputs.md 21)."""
+    return None if key is None else unicodedata.normalize("NFC", key)
 
 
 def chief_of(host: BaseHost) -> str:

@@ -14,7 +14,7 @@ from core.agents import Agent
 from core.calls import Call, CallState, Outcome
 from core.decisions import Desk, slip
 from core.errors import ModelBusy, ModelError, NeedsConnect
-from core.host import BaseHost
+from core.host import BaseHost, same_send
 from core.ids import CallId, Run
 from core.lookups import context_of
 from core.model import ModelReply, Request
@@ -47,7 +47,7 @@ from core.plan import (
     run_state,
 )
 from core.ports import Clock, Ids, Model, Store, Transcript
-from core.proposals import declined, propose, storable, told, tools_of
+from core.proposals import declined, offered, propose, storable, told, tools_of
 from core.repeats import reminded, repeated
 from core.tasks import Json, MessageKind
 from core.tools import Seen, Tool, ToolContext, check, look, preview, went_out
@@ -279,7 +279,7 @@ class TaskRun:
                 return await self._change(ask(self.run, self.agent, [self._connecting(call, needs)]))
             problem = str(found) if isinstance(found, NeedsConnect) else found
             would = await preview(tool, call.args, context, self.clock)
-        key = None if tool is None else self.host.sent_key(state.task, tool, call.args)
+        key = None if tool is None else same_send(self.host.sent_key(state.task, tool, call.args))
         move = mark(
             self.run,
             self.agent,
@@ -381,7 +381,7 @@ class TaskRun:
         system = await self.host.system_prompt(state.task, self.agent)
         request = Request(
             turns=turns(system, said.messages, said.calls, wrap=wrap),
-            tools=() if wrap else tuple(t.spec() for t in tools.values()),
+            tools=() if wrap else offered(tools, state.task),
             max_tokens=self.agent.limits.reply_tokens,
             model=self.agent.model,
         )

@@ -38,6 +38,7 @@ class Proposal:
     args: Json
     refused_by: str | None = None
     destination: str | None = None  # the host it goes to; None: nowhere
+    repaired: str | None = None  # the name as the model wrote it, where it is another than the tool's
     dropped: tuple[str, ...] = ()  # server-owned arguments the model had set (I36)
 
 
@@ -109,11 +110,18 @@ def record_reply(
             messages=(NewMessage(kind=MessageKind.ASSISTANT, body=body, tokens=reply.usage.tokens_out),),
             spend=spend,
             entry=entry(worker(run), "record_reply", facts=facts),
-            events=(TaskEvent(name="reply_recorded", data={"round": task.round, "calls": len(calls)}),),
+            events=(
+                TaskEvent(name="reply_recorded", data={"round": task.round, "calls": len(calls)}),
+                *(_repaired(p) for p in proposals if p.repaired is not None),
+            ),
         )
         return moved(work, change, agent, at)
 
     return move
+
+
+def _repaired(p: Proposal) -> TaskEvent:
+    return TaskEvent(name="call_repaired", call_id=p.id, data={"tool": p.tool, "wrote": p.repaired})
 
 
 def _is_silent(task: Task, reply: ModelReply, *, wrap: bool) -> bool:

@@ -84,6 +84,7 @@ def only_error(root: Path) -> AgentFolderError:
 
 
 def test_a_whole_folder_is_read_as_it_is_written(root: Path, write: Write) -> None:
+    write("sam")  # whom it follows
     write("scout", content=FULL)
     agent = load_agents(root)["scout"]
     assert len(agent.digest) == 64
@@ -140,6 +141,7 @@ def test_the_shipped_agents_load() -> None:
 
 
 def test_a_byte_order_mark_and_crlf_change_nothing(root: Path, write: Write) -> None:
+    write("sam")  # whom it follows
     write("scout", content=FULL)
     plain = load_agents(root)
     write("scout", content=b"\xef\xbb\xbf" + FULL.replace("\n", "\r\n").encode())
@@ -147,6 +149,7 @@ def test_a_byte_order_mark_and_crlf_change_nothing(root: Path, write: Write) -> 
 
 
 def test_the_digest_changes_with_every_word(root: Path, write: Write) -> None:
+    write("sam")  # whom it follows
     write("scout", content=FULL)
     before = load_agents(root)["scout"].digest
     write("scout", content=FULL.replace("Twice.", "Thrice."))
