@@ -119,6 +119,8 @@ def _body(card: Card, row: Row, answers: Answers) -> Sequence[RenderableType]:
         parts.append(Text(f"{came} meanwhile; the agent reads on after this.", style="cyan"))
     if row.seen is not None:
         parts += [text(f"As it is now: {row.seen}"), Text()]
+    if row.preview is not None:
+        parts += [text(f"It would do this: {row.preview}", lines=True), Text()]
     if row.url is not None:
         parts += [Text(f"Connect it at {row.url}", overflow="fold"), Text()]
     if row.earlier:

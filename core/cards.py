@@ -49,6 +49,7 @@ class Row:
     expires_at: datetime | None
     short_hash: str
     seen: str | None = None  # what is so now, by the tool's precondition; a decision holds while it stays so
+    preview: str | None = None  # what it would do, by its tool
     url: str | None = None  # where an account is connected
     earlier: tuple[str, ...] = ()  # the same as other tasks sent it: who, when, where and what, newest first
 
@@ -147,6 +148,7 @@ def _row(
         why=_why(park, call),
         fields=_fields(call, editable.get(call.tool)) if call else (),
         seen=shown_value(park.shown["seen"]) if "seen" in park.shown else None,
+        preview=shown_value(park.shown["preview"]) if "preview" in park.shown else None,
         url=visible(str(park.shown["url"])) if park.shown.get("url") else None,
         earlier=tuple(_earlier(one) for one in park.shown.get("earlier", ())),
         choices=choices if park.open else (),

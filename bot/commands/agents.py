@@ -159,9 +159,10 @@ async def accept(key: str, as_: str | None, *, yes: bool) -> None:
 
 
 def _difference(of: Difference) -> str:
-    before = "not among its tools" if of.before is None else str(of.before)
-    after = "not among its tools" if of.after is None else str(of.after)
-    return f"{of.tool}: {before} → {after}"
+    absent = "asks" if of.is_host else "not among its tools"
+    before = absent if of.before is None else str(of.before)
+    after = absent if of.after is None else str(of.after)
+    return f"{'going to ' if of.is_host else ''}{of.tool}: {before} → {after}"
 
 
 # ── looking ──────────────────────────────────────────────────────────────────────────────────

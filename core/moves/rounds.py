@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from core.agents import Agent
+from core.agents import Agent, may_reach
 from core.calls import MODEL_PURE_RISKS, Call, ParksAs
 from core.fence import FENCE, mark_of
 from core.gate import Ruling, Verdict
@@ -38,6 +38,8 @@ class Proposal:
     proposed_args: Json
     args: Json
     refused_by: str | None = None
+    destination: str | None = None  # the host it goes to; None: nowhere
+    repaired: str | None = None  # the name as the model wrote it, where it is another than the tool's
     dropped: tuple[str, ...] = ()  # server-owned arguments the model had set (I36)
 
 
@@ -109,11 +111,18 @@ def record_reply(
             messages=(NewMessage(kind=MessageKind.ASSISTANT, body=body, tokens=reply.usage.tokens_out),),
             spend=spend,
             entry=entry(worker(run), "record_reply", facts=facts),
-            events=(TaskEvent(name="reply_recorded", data={"round": task.round, "calls": len(calls)}),),
+            events=(
+                TaskEvent(name="reply_recorded", data={"round": task.round, "calls": len(calls)}),
+                *(_repaired(p) for p in proposals if p.repaired is not None),
+            ),
         )
         return moved(work, change, agent, at)
 
     return move
+
+
+def _repaired(p: Proposal) -> TaskEvent:
+    return TaskEvent(name="call_repaired", call_id=p.id, data={"tool": p.tool, "wrote": p.repaired})
 
 
 def _is_silent(task: Task, reply: ModelReply, *, wrap: bool) -> bool:
@@ -168,7 +177,17 @@ def _ruling(work: Work, agent: Agent, ordinal: int, p: Proposal, *, wrap: bool) 
         return Ruling(verdict=Verdict.REFUSE, rule="too_many")
     if p.refused_by is not None:
         return Ruling(verdict=Verdict.REFUSE, rule=p.refused_by)
-    return gate(work, agent, tool=p.tool, risk=p.risk)
+    ruling = gate(work, agent, tool=p.tool, risk=p.risk)
+    if ruling.verdict is Verdict.RUN and _carries_out(work, agent, p.destination):
+        return Ruling(verdict=Verdict.ASK, rule="egress")
+    return ruling
+
+
+def _carries_out(work: Work, agent: Agent, destination: str | None) -> bool:
+    """An address that a stranger's words may have chosen could carry out what this task has read (S3)."""
+    task = work.task
+    both = task.taint is Taint.OUTSIDE and task.read_private
+    return both and destination is not None and not may_reach(agent, destination)
 
 
 _KINDS: Final = {
