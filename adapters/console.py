@@ -17,12 +17,13 @@ from rich.table import Table
 from rich.text import Text
 
 from core.calls import Call, CallState, Outcome
-from core.cards import Card, Field, Row, shown_value, visible
+from core.cards import Card, Field, Row, shown_value
 from core.errors import ChatError
 from core.parks import Choice, ParkKind
 from core.poster import Notice, View
 from core.report import Line, Report
 from core.tasks import TaskState
+from core.visible import visible
 
 RISK_STYLES = {
     "read": "dim",
@@ -118,6 +119,8 @@ def _body(card: Card, row: Row, answers: Answers) -> Sequence[RenderableType]:
         parts.append(Text(f"{came} meanwhile; the agent reads on after this.", style="cyan"))
     if row.seen is not None:
         parts += [text(f"As it is now: {row.seen}"), Text()]
+    if row.preview is not None:
+        parts += [text(f"It would do this: {row.preview}", lines=True), Text()]
     if row.url is not None:
         parts += [Text(f"Connect it at {row.url}", overflow="fold"), Text()]
     if row.earlier:

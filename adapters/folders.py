@@ -31,9 +31,11 @@ MOST_SKILLS = 64
 LONGEST_DESCRIPTION = 300
 FOLDER_NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}", re.ASCII)
 TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}", re.ASCII)
+HOST = re.compile(r"\.?[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})+", re.ASCII)
 
 KEYS = (
-    "name", "title", "chief", "label", "tools", "settings", "model", "limits", "triggers", "interactive"
+    "name", "title", "chief", "label", "tools", "settings", "model", "limits", "triggers", "interactive",
+    "hosts",
 )  # fmt: skip
 WHOLE_LIMITS = ("rounds", "strikes", "tokens", "daily_tokens", "reply_tokens", "window")
 LIMITS = (*WHOLE_LIMITS, "seconds", "wrap_up")
@@ -68,6 +70,7 @@ def load_report(*roots: Path) -> tuple[dict[str, Agent], list[AgentFolderError]]
     meant is not known.
     """
     found: list[_Found] = []
+    names: set[str] = set()
     errors: list[AgentFolderError] = []
     for root in roots:
         prefix = f"{root.name}/" if len(roots) > 1 else ""
@@ -77,6 +80,7 @@ def load_report(*roots: Path) -> tuple[dict[str, Agent], list[AgentFolderError]]
             words = f"the folder of agents can't be read ({error.strerror}): check that it exists"
             errors.append(AgentFolderError(words, path=root.name or "."))
             continue
+        names |= {folder.name for folder in folders}
         for folder in folders:
             try:
                 page = _page(root, folder, prefix)
@@ -85,10 +89,10 @@ def load_report(*roots: Path) -> tuple[dict[str, Agent], list[AgentFolderError]]
                 )
             except AgentFolderError as error:
                 errors.append(error)
-    clashes = _clashes(found)
-    errors += [error for _, error in clashes]
-    clashing = {id(one) for one, _ in clashes}
-    agents = {one.agent.key: one.agent for one in found if id(one) not in clashing}
+    wrong = [*_clashes(found), *_chains(found, names)]
+    errors += [error for _, error in wrong]
+    refused = {id(one) for one, _ in wrong}
+    agents = {one.agent.key: one.agent for one in found if id(one) not in refused}
     return dict(sorted(agents.items())), sorted(errors, key=lambda error: error.path)
 
 
@@ -224,6 +228,43 @@ def _others(one: _Found, group: Sequence[_Found]) -> str:
     return ", ".join(other.page.path.removesuffix(f"/{FILE}") for other in group if other is not one)
 
 
+def _chains(found: Sequence[_Found], names: Collection[str]) -> list[tuple[_Found, AgentFolderError]]:
+    """Agents that follow one that is not there, or that would start each other for ever."""
+    starts: dict[str, list[str]] = defaultdict(list)
+    wrong = []
+    for one in found:
+        for after in (str(t["after"]) for t in one.agent.triggers if t["when"] == "done"):
+            starts[after].append(one.agent.key)
+            if after not in names:
+                words = (
+                    f"there is no agent {after}{nearest(after, sorted(names))}: name another, or take it out"
+                )
+                wrong.append((one, _of_triggers(one, f"after: {words}")))
+    for one in found:
+        if (circle := _circle(starts, one.agent.key)) is not None:
+            words = f"done triggers go in a circle, {' → '.join(circle)}: take one of them out"
+            wrong.append((one, _of_triggers(one, words)))
+    return wrong
+
+
+def _of_triggers(one: _Found, words: str) -> AgentFolderError:
+    return AgentFolderError(words, path=one.page.path, line=one.page.keys["triggers"].said)
+
+
+def _circle(starts: Mapping[str, Sequence[str]], first: str) -> tuple[str, ...] | None:
+    """The shortest way from *first* back to itself; None where there is none."""
+    ways: list[tuple[str, ...]] = [(first,)]
+    seen: set[str] = set()
+    for way in ways:  # grows as it goes
+        for follower in starts.get(way[-1], ()):
+            if follower == first:
+                return (*way, first)
+            if follower not in seen:
+                seen.add(follower)
+                ways.append((*way, follower))
+    return None
+
+
 # ── keys ─────────────────────────────────────────────────────────────────────────────────────
 
 
@@ -243,6 +284,7 @@ def _agent(key: str, page: Page, skills: Sequence[tuple[Skill, Page]]) -> Agent:
         limits=fields.get("limits", _limits, Limits()),
         triggers=fields.get("triggers", _triggers, ()),
         interactive=fields.get("interactive", Fields.switch, False),
+        hosts=fields.get("hosts", _hosts, ()),
         skills=tuple(skill for skill, _ in skills),
         digest=digest({FILE: page.text, **{f"{SKILLS}/{s.name}/{SKILL_FILE}": p.text for s, p in skills}}),
     )
@@ -258,6 +300,14 @@ def _tool_names(of: Fields, key: str) -> tuple[str, ...]:
             raise of.error(f"{key}: {entry.value} stands here twice: keep one", entry.line)
         names.append(entry.value)
     return tuple(names)
+
+
+def _hosts(of: Fields, key: str) -> tuple[str, ...]:
+    for entry in of.items(key):
+        if not isinstance(entry.value, str) or HOST.fullmatch(entry.value) is None:
+            mend = f"{surprise(entry)}write hosts such as example.com, or .example.com for all under it"
+            raise of.error(f"{key}: {mend}", entry.line)
+    return tuple(str(entry.value) for entry in of.items(key))
 
 
 def _settings(of: Fields, name: str, tools: tuple[str, ...]) -> Mapping[str, Setting]:

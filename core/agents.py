@@ -48,7 +48,14 @@ class Agent:
     triggers: tuple[Mapping[str, object], ...] = ()
     interactive: bool = False
     skills: tuple[Skill, ...] = ()
+    hosts: tuple[str, ...] = ()  # where tools with `egress` go without a click, whatever was read
     digest: str = ""
+
+
+def may_reach(agent: Agent, host: str) -> bool:
+    """Whether *host* is on the agent's list, or within a domain that is: ``.example.com`` is all of it."""
+    name = host.lower().rstrip(".")
+    return any(name == one or (one.startswith(".") and name.endswith(one)) for one in agent.hosts)
 
 
 def setting_for(agent: Agent, switch: Switch | None, *, tool: str, risk: str) -> str:

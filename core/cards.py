@@ -5,7 +5,6 @@ bidirectional, invisible and private characters appear as ``⟨U+202E⟩``, so t
 would run. The raw value is what is hashed and run.
 """
 
-import unicodedata
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,22 +20,7 @@ from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState
 from core.people import Roster
 from core.tasks import Json, Task
 from core.transcript import edited
-
-_HIDDEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
-_FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
-"""Letters and marks that are drawn as nothing."""
-
-
-def visible(text: str, *, lines: bool = False) -> str:
-    """*text* with every character that hides or reorders others spelled out; line breaks kept if *lines*."""
-    return "".join(c if _shows(c, lines=lines) else f"⟨U+{ord(c):04X}⟩" for c in text)
-
-
-def _shows(c: str, *, lines: bool) -> bool:
-    if c == "\n":
-        return lines
-    variation = "\ufe00" <= c <= "\ufe0f" or "\U000e0100" <= c <= "\U000e01ef"
-    return unicodedata.category(c) not in _HIDDEN and c not in _FILLERS and not variation
+from core.visible import visible
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -65,6 +49,7 @@ class Row:
     expires_at: datetime | None
     short_hash: str
     seen: str | None = None  # what is so now, by the tool's precondition; a decision holds while it stays so
+    preview: str | None = None  # what it would do, by its tool
     url: str | None = None  # where an account is connected
     earlier: tuple[str, ...] = ()  # the same as other tasks sent it: who, when, where and what, newest first
 
@@ -163,6 +148,7 @@ def _row(
         why=_why(park, call),
         fields=_fields(call, editable.get(call.tool)) if call else (),
         seen=shown_value(park.shown["seen"]) if "seen" in park.shown else None,
+        preview=shown_value(park.shown["preview"]) if "preview" in park.shown else None,
         url=visible(str(park.shown["url"])) if park.shown.get("url") else None,
         earlier=tuple(_earlier(one) for one in park.shown.get("earlier", ())),
         choices=choices if park.open else (),

@@ -144,6 +144,7 @@ _WORDS: Mapping[str, str] = MappingProxyType(
         "too_many": "refused: more calls in one round than are taken",
         "wrap_up": "refused: this was the closing round",
         "owner_call": "you asked to send it again",
+        "egress": "asks first: the task has read records of yours and a stranger's words, and would go there",
     }
 )
 

@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from core.agents import Agent
 from core.calls import Call
 from core.errors import GatepostError, NeedsConnect, ToolFailed
-from core.host import BaseHost
+from core.host import BaseHost, same_send
 from core.moves.common import Result
 from core.parks import ParkKind
 from core.people import Organization
@@ -110,7 +110,7 @@ class Hooks:
             reached = await self._asked(self.host.reach_key, task, tool, call.args)
         except HostFailed:
             return Addressed(problem="the app did not say whom it goes to")
-        return Addressed(key=key or None, reached=reached)
+        return Addressed(key=same_send(key or None), reached=reached)
 
     async def problem(self, task: Task, call: Call) -> str | None:
         """Why *call* must not run, as the host says before it would; None: it may."""

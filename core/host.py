@@ -5,6 +5,7 @@ arguments. Methods may do I/O: none of them is called inside a transaction. What
 (stopping, messages joining a running task, the audit) needs nothing here.
 """
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -84,9 +85,11 @@ class BaseHost:
     def sent_key(self, task: Task, tool: Tool, args: Mapping[str, Json]) -> str | None:
         """What makes two sends the same one, such as the recipient and the kind of message.
 
-        Within a task a key goes out once (I6). None: each call is its own.
+        Within a task a key goes out once (I6), and another task of the organization asks before it sends
+        the same within a day. None: each call is its own. Default: what the tool itself says.
         """
-        return None
+        said = None if tool.sent_key is None else tool.sent_key(args)
+        return None if said is None else f"{tool.name}:{said}"
 
     def reach_key(self, task: Task, tool: Tool, args: Mapping[str, Json]) -> Reached | None:
         """Whom a call writes to, so that an answer from there finds the task (I28). None: nobody."""
@@ -110,6 +113,11 @@ class BaseHost:
 def risks_of(host: BaseHost) -> dict[str, str]:
     """The risk of each of the host's tools, by name."""
     return {name: str(tool.risk) for name, tool in host.tools.items()}
+
+
+def same_send(key: str | None) -> str | None:
+    """*key* as it is compared: an address is the same however its accents are composed (bad-inputs.md 21)."""
+    return None if key is None else unicodedata.normalize("NFC", key)
 
 
 def chief_of(host: BaseHost) -> str:

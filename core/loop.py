@@ -15,6 +15,7 @@ from core.calls import Call, CallState, Outcome
 from core.compaction import clearing, tokens
 from core.decisions import Desk, slip
 from core.errors import ModelBusy, ModelError, ModelOverflow, NeedsConnect
+from core.fence import FENCE
 from core.hooks import Addressed, Hooks, HostFailed
 from core.host import BaseHost
 from core.ids import CallId, Run
@@ -54,11 +55,11 @@ from core.plan import (
 )
 from core.ports import Clock, Ids, Model, ParkView, Store, Transcript
 from core.progress import step_words
-from core.proposals import declined, propose, storable, told, tools_of
+from core.proposals import declined, offered, propose, storable, told, tools_of
 from core.repeats import reminded, repeated
-from core.skills import offered
+from core.skills import listed
 from core.tasks import Json, MessageKind, Task
-from core.tools import Seen, Tool, ToolContext, check, look, went_out
+from core.tools import Seen, Tool, ToolContext, check, look, preview, went_out
 from core.tools import run as run_tool
 from core.transcript import NUDGES, turns
 from core.work import NOTHING, Change, Fenced, Lost, Move, Need, NewMessage, R, Spend, Work
@@ -81,10 +82,12 @@ async def nobody_looks_on(step: Step, state: RunState) -> None:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Ran:
-    """What came of a handler. *taints*: words from outside; *needs*: it failed for want of this account."""
+    """What came of a handler. *taints*: words from outside; *private*: the business's own; *needs*: it failed
+    for want of this account."""
 
     result: Result
     taints: bool = False
+    private: bool = False
     needs: NeedsConnect | None = None
 
 
@@ -188,7 +191,7 @@ class TaskRun:
             case Rest():
                 return await self._change(rest(self.run, self.agent, release=self._unused()))
             case Take():
-                return await self._change(take(self.run, self.agent), Need(unread=True))
+                return await self._change(take(self.run, self.agent, self.ids.nonce()), Need(unread=True))
             case AskModel(wrap=wrap):
                 return await self._ask_model(state, wrap=wrap)
             case Nudge(why=why):
@@ -238,6 +241,7 @@ class TaskRun:
         results: dict[CallId, Result],
         *,
         taints: bool = False,
+        private: bool = False,
         crashed: bool = False,
     ) -> Answer:
         """The calls have these results, those that came out so before with a reminder (I25)."""
@@ -249,6 +253,7 @@ class TaskRun:
             self.agent,
             reminded(results, counts),
             taints=taints,
+            private=private,
             crashed=crashed,
             repeats=max(counts.values(), default=0),
             reserve=self._tokens,
@@ -256,7 +261,10 @@ class TaskRun:
         return self._keep(await self._change(move, _USAGE))
 
     async def _run_reads(self, calls: Sequence[Call], state: RunState) -> Answer:
-        """Together, at most ten at once; each has its result, whatever its handler does."""
+        """Together, at most ten at once; each has its result, whatever its handler does.
+
+        One that is not concurrent has those before it behind it, and those after it wait for it.
+        """
         gate = asyncio.Semaphore(READS_AT_ONCE)
 
         async def one(call: Call) -> tuple[Call, _Ran]:
@@ -265,16 +273,30 @@ class TaskRun:
                     return call, _Ran(result=error(Outcome.FAILED, problem))
                 return call, await self._handler(call, state)
 
-        done = await asyncio.gather(*(one(c) for c in calls))
+        done: list[tuple[Call, _Ran]] = []
+        for together in self._groups(calls, state):
+            done += await asyncio.gather(*(one(c) for c in together))
         answer: Answer = state
         if ended := [(c, ran) for c, ran in done if ran.needs is None]:
             results = {c.id: ran.result for c, ran in ended}
-            taints = any(ran.taints for _, ran in ended)
-            answer = await self._settled([c for c, _ in ended], results, taints=taints)
+            taints, private = (any(ran.taints for _, ran in ended), any(ran.private for _, ran in ended))
+            answer = await self._settled([c for c, _ in ended], results, taints=taints, private=private)
         wanting = [self._connecting(c, ran.needs) for c, ran in done if ran.needs is not None]
         if wanting and not isinstance(answer, Fenced):
             answer = await self._change(ask(self.run, self.agent, wanting))
         return answer
+
+    def _groups(self, calls: Sequence[Call], state: RunState) -> list[list[Call]]:
+        """*calls* in their order, those next to each other that may run together."""
+        groups: list[list[Call]] = []
+        alone = True
+        for call in calls:
+            tool = self._tool(call, state)
+            if alone or (tool is not None and not tool.concurrent):
+                groups.append([])
+            groups[-1].append(call)
+            alone = tool is not None and not tool.concurrent
+        return groups
 
     def _connecting(self, call: Call, needs: NeedsConnect) -> Asking:
         """*call* waits until somebody has connected its account, or will not (C12)."""
@@ -283,7 +305,7 @@ class TaskRun:
     async def _run_effect(self, call: Call, state: RunState) -> Answer:
         """Check, mark, handler, outcome. The handler starts only once the marker is committed (I2)."""
         tool = self._tool(call, state)
-        problem, seen, addressed = None, Seen(), Addressed()
+        problem, seen, would, addressed = None, Seen(), Seen(), Addressed()
         if tool is not None:
             context = self._context(call, state)
             found = await check(tool, call.args, context, self.clock)
@@ -295,6 +317,7 @@ class TaskRun:
             addressed = await self.hooks.addressed(state.task, tool, call)
             problem = problem or seen.problem or addressed.problem
             problem = problem or await self.hooks.problem(state.task, call)
+            would = await preview(tool, call.args, context, self.clock)
         move = mark(
             self.run,
             self.agent,
@@ -305,6 +328,7 @@ class TaskRun:
             slip=slip(self.ids),
             problem=problem,
             seen=seen.value,
+            preview=would.value,
         )
         own = call.effect_key or addressed.key or call.id
         sent_key = call.sent_key or addressed.key
@@ -323,6 +347,7 @@ class TaskRun:
             ran.result,
             slip=slip(self.ids),
             taints=ran.taints,
+            private=ran.private,
             looks=tool is not None and tool.reconcile is not None,
             needs=None if ran.needs is None else {"account": ran.needs.account, "url": ran.needs.url},
             reserve=self._tokens,
@@ -347,7 +372,10 @@ class TaskRun:
         done = await run_tool(tool, call.args, self._context(call, state), self.clock)
         result = Result(outcome=done.outcome, result=done.result)
         await self.hooks.ran(state.task, call, result)
-        return _Ran(result=result, taints=tool.taints, needs=done.needs)
+        if tool.taints:
+            result = replace(result, result={**result.result, FENCE: self.ids.nonce()})
+        own = done.outcome is Outcome.SUCCEEDED and not tool.taints and tool.name in self.host.tools
+        return _Ran(result=result, taints=tool.taints, private=own, needs=done.needs)
 
     async def _ask(self, calls: Sequence[Call], state: RunState) -> Answer:
         asks = [await self._asking(call, state) for call in calls]
@@ -364,7 +392,11 @@ class TaskRun:
         seen = await look(tool, call.args, self._context(call, state), self.clock)
         if seen.needs is not None:
             return self._connecting(call, seen.needs)
-        shown = {} if seen.value is None else {"seen": seen.value}
+        would = await preview(tool, call.args, self._context(call, state), self.clock)
+        if would.needs is not None:
+            return self._connecting(call, would.needs)
+        facts = (("seen", seen.value), ("preview", would.value))
+        shown = {k: v for k, v in facts if v is not None}
         return Asking(call_id=call.id, slip=slip(self.ids), problem=found or seen.problem, shown=shown)
 
     def _tool(self, call: Call, state: RunState) -> Tool | None:
@@ -401,9 +433,9 @@ class TaskRun:
         now = await self._now(state.task)
         request = Request(
             turns=turns(
-                f"{system}{offered(self.agent.skills)}", said.messages, said.calls, now=now, wrap=wrap
+                f"{system}{listed(self.agent.skills)}", said.messages, said.calls, now=now, wrap=wrap
             ),
-            tools=() if wrap else tuple(t.spec() for t in tools.values()),
+            tools=() if wrap else offered(tools, state.task),
             max_tokens=self.agent.limits.reply_tokens,
             model=self.agent.model,
         )

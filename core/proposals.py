@@ -4,6 +4,7 @@ Both are functions of what the model wrote and of the tools as they are, so that
 recorded a call and one that settles it days later say the same.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,16 +14,16 @@ from core.builtins import BUILTINS
 from core.calls import Call, Outcome, ParksAs
 from core.canonical import digest
 from core.errors import BadArguments
-from core.gate import Ruling, Verdict, words
+from core.gate import Risk, Ruling, Verdict, words
 from core.host import BaseHost
 from core.ids import CallId
-from core.model import WireCall
+from core.model import ToolSpec, WireCall
 from core.moves.common import Result, error
 from core.moves.rounds import RECEIVED_AT, Proposal
 from core.plan import FINISH_TOOL
 from core.ports import Ids
 from core.skills import READ_SKILL, read_skill
-from core.tasks import Message, MessageKind, Task
+from core.tasks import Message, MessageKind, Mode, Task
 from core.tools import Tool, clean, find, finish
 
 NAME_CAP = 100
@@ -39,6 +40,13 @@ def tools_of(host: BaseHost, task: Task, agent: Agent) -> dict[str, Tool]:
     named = (*agent.tools, READ_SKILL) if agent.skills else agent.tools
     own = {name: known[name] for name in named if name in known}
     return own if task.schema is None else {**own, FINISH_TOOL: finish(task.schema)}
+
+
+def offered(tools: Mapping[str, Tool], task: Task) -> tuple[ToolSpec, ...]:
+    """What the model is told of: in a task that only looks, its reads and how it ends (I9)."""
+    looks = task.mode is Mode.WATCH
+    shown = [t for t in tools.values() if not looks or t.risk is Risk.READ or t.name == FINISH_TOOL]
+    return tuple(t.spec() for t in shown)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,6 +135,8 @@ def _propose(wire: WireCall, tools: Mapping[str, Tool], before: Declined, call_i
         proposed_args=cleaned.args,
         args=cleaned.args,
         refused_by="declined" if repeated else None,
+        destination=tool.destination(cleaned.args),
+        repaired=None if wire.name == tool.name else storable(wire.name, NAME_CAP),
         dropped=cleaned.dropped,
     )
 
@@ -145,9 +155,11 @@ def _refused(wire: WireCall, call_id: CallId, *, name: str, rule: str, tool: Too
 
 
 def storable(text: str, cap: int) -> str:
-    """*text* as any database takes it: no NUL, no half characters; cut at *cap* with its length said."""
+    """*text* as any database takes it: no NUL, no half characters; cut at *cap*, the whole then named."""
     whole = text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\u0000")
-    return whole if len(whole) <= cap else f"{whole[:cap]}… ({len(whole)} characters)"
+    if len(whole) <= cap:
+        return whole
+    return f"{whole[:cap]}… ({len(whole)} characters, sha256 {hashlib.sha256(whole.encode()).hexdigest()})"
 
 
 def told(call: Call, tools: Mapping[str, Tool]) -> Result:

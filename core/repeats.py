@@ -10,6 +10,7 @@ from typing import Final
 
 from core.calls import Call, Outcome
 from core.canonical import digest
+from core.fence import FENCE
 from core.ids import CallId
 from core.moves.common import Result
 from core.tasks import Json, Message, MessageKind
@@ -62,5 +63,5 @@ def _place(call: Call) -> tuple[int, int, int]:
 
 
 def _key(call: Call, result: Result) -> str:
-    told: Json = {k: v for k, v in result.result.items() if k != "reminder"}
+    told: Json = {k: v for k, v in result.result.items() if k not in ("reminder", FENCE)}
     return digest([call.tool, call.args_hash, call.proposed_args if call.args == {} else None, told])

@@ -4,13 +4,14 @@ Closed on purpose: an annotation that is not in the table is refused where the f
 than guessed at when a model calls it. Knows nothing of tools, risks and servers.
 """
 
+import dataclasses
 import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from core.errors import ToolError
 from core.tasks import Json
@@ -24,8 +25,14 @@ _SIMPLE: dict[type, str] = {
     Decimal: "number",
     _NONE: "null",
     list: "array",
+    tuple: "array",
     dict: "object",
 }
+_SETS: Final = (set, frozenset)
+_SEQUENCES: Final = (list, tuple, *_SETS)
+_UNIONS: Final = (typing.Union, types.UnionType)
+_HASHED: Final = frozenset({"string", "integer", "number", "boolean"})
+"""What a set may hold."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,7 +77,7 @@ def schema_of(taken: tuple[Parameter, ...]) -> dict[str, Json]:
         if (made := _schema(parameter.annotation)) is None:
             raise ToolError(
                 f"the parameter {parameter.name}: {_named(parameter.annotation)}; known are str, int, float, "
-                "Decimal, bool, list, dict, Literal and unions of these"
+                "Decimal, bool, list, tuple, set, dict, Literal, dataclasses and unions of these"
             )
         if not parameter.required and isinstance(parameter.default, (str, bool, int, float)):
             made["default"] = parameter.default
@@ -80,24 +87,81 @@ def schema_of(taken: tuple[Parameter, ...]) -> dict[str, Json]:
 
 
 def fitted(value: Json, annotation: Any) -> Any:
-    """*value* as *annotation* has it, where that loses no digit; else as it is.
+    """*value*, which fits the annotation's schema, as *annotation* has it, where that loses no digit.
 
-    A whole number becomes the int, float or Decimal asked for; a Decimal becomes a float only if the
-    float says the same digits.
+    A whole number becomes the int, float or Decimal asked for; a Decimal becomes a float only if the float
+    says the same digits; lists become tuples and sets, objects dataclasses. Of a union the first branch
+    that takes the value.
     """
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is typing.Annotated:
         return fitted(value, inner[0])
-    if origin in (typing.Union, types.UnionType):
-        tried = (fitted(value, one) for one in inner)
-        return next((one for one in tried if type(one) is not type(value)), value)
-    if isinstance(value, list) and origin is list:
-        return [fitted(one, inner[0]) for one in value]
-    if isinstance(value, dict) and origin is dict:
-        return {name: fitted(one, inner[1]) for name, one in value.items()}
+    if origin in _UNIONS:
+        branch = next((one for one in inner if _takes(value, one)), None)
+        return value if branch is None else fitted(value, branch)
+    if isinstance(value, list):
+        return _sequence(value, origin or annotation, inner)
+    if isinstance(value, dict):
+        return _object(value, annotation, origin, inner)
     if isinstance(value, (int, Decimal)) and not isinstance(value, bool):
         return _number(value, annotation)
     return value
+
+
+def _sequence(value: list[Json], kind: Any, inner: tuple[Any, ...]) -> Any:
+    if kind not in _SEQUENCES:
+        return value
+    each = _each(value, kind, inner)
+    return kind(fitted(one, annotation) for one, annotation in zip(value, each, strict=False))
+
+
+def _each(value: list[Json], kind: Any, inner: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The annotation of each item."""
+    if kind is tuple and inner and inner[-1] is not Ellipsis:
+        return inner
+    return (inner[0] if inner else None,) * len(value)
+
+
+def _object(value: dict[str, Json], annotation: Any, origin: Any, inner: tuple[Any, ...]) -> Any:
+    if origin is dict:
+        return {name: fitted(one, inner[1]) for name, one in value.items()}
+    if not _is_made_of_fields(annotation):
+        return value
+    taken = {name: fitted(value[name], kind) for name, kind in _hints(annotation).items() if name in value}
+    return annotation(**taken)
+
+
+def _takes(value: Json, annotation: Any) -> bool:
+    """Whether *value* is one of the annotation's, of a union that it fits somewhere."""
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return _takes(value, inner[0])
+    if origin is typing.Literal:
+        return any(value == one and type(value) is type(one) for one in inner)
+    if origin in _UNIONS:
+        return any(_takes(value, one) for one in inner)
+    if isinstance(value, list):
+        kind = origin or annotation
+        each = _each(value, kind, inner)
+        fits = kind in _SEQUENCES and (not inner or len(each) == len(value))
+        return fits and all(_takes(one, k) for one, k in zip(value, each, strict=False) if k is not None)
+    if isinstance(value, dict):
+        return _takes_object(value, annotation, origin, inner)
+    return _takes_simple(value, annotation)
+
+
+def _takes_object(value: dict[str, Json], annotation: Any, origin: Any, inner: tuple[Any, ...]) -> bool:
+    if _is_made_of_fields(annotation):
+        hints = _hints(annotation)
+        whole = value.keys() <= hints.keys() and _required(annotation) <= value.keys()
+        return whole and all(_takes(one, hints[name]) for name, one in value.items())
+    return annotation is dict or (origin is dict and all(_takes(one, inner[1]) for one in value.values()))
+
+
+def _takes_simple(value: Json, annotation: Any) -> bool:
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return annotation is (_NONE if value is None else type(value))
+    return annotation in (float, Decimal) or (annotation is int and value == int(value))
 
 
 def _number(value: int | Decimal, annotation: Any) -> int | Decimal | float:
@@ -114,33 +178,87 @@ def _number(value: int | Decimal, annotation: Any) -> int | Decimal | float:
     return value
 
 
-def _schema(annotation: Any) -> dict[str, Json] | None:
-    """None for what is not in the table."""
+def _schema(annotation: Any, within: tuple[Any, ...] = ()) -> dict[str, Json] | None:
+    """None for what is not in the table. *within*: the dataclasses it stands in, none of which it may be."""
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is None:
-        name = _SIMPLE.get(annotation) if isinstance(annotation, type) else None
-        return None if name is None else {"type": name}
+        return _plain(annotation, within)
     if origin is typing.Annotated:
-        return _described(inner[0], inner[1:])
+        return _described(inner[0], inner[1:], within)
     if origin is typing.Literal:
         return {"enum": list(inner)}
-    if origin in (typing.Union, types.UnionType):
-        return _union(inner)
-    if origin is list and (items := _schema(inner[0])) is not None:
-        return {"type": "array", "items": items}
-    if origin is dict and inner[0] is str and (values := _schema(inner[1])) is not None:
+    if origin in _UNIONS:
+        return _union(inner, within)
+    if origin in _SEQUENCES:
+        return _array(origin, inner, within)
+    if origin is dict and inner[0] is str and (values := _schema(inner[1], within)) is not None:
         return {"type": "object", "additionalProperties": values}
     return None
 
 
-def _described(annotation: Any, metadata: tuple[Any, ...]) -> dict[str, Json] | None:
-    made = _schema(annotation)
+def _plain(annotation: Any, within: tuple[Any, ...]) -> dict[str, Json] | None:
+    if not isinstance(annotation, type):
+        return None
+    if annotation in _SETS:
+        return {"type": "array", "uniqueItems": True}
+    if _is_made_of_fields(annotation):
+        return None if annotation in within else _fields(annotation, (*within, annotation))
+    name = _SIMPLE.get(annotation)
+    return None if name is None else {"type": name}
+
+
+def _array(kind: Any, inner: tuple[Any, ...], within: tuple[Any, ...]) -> dict[str, Json] | None:
+    fixed = kind is tuple and inner[-1:] != (Ellipsis,)
+    items = [_schema(one, within) for one in (inner if fixed else inner[:1])]
+    known = [one for one in items if one is not None]
+    if len(known) < len(items):
+        return None
+    if fixed:
+        exactly = {"minItems": len(known), "maxItems": len(known)}
+        return {"type": "array", **({"prefixItems": known} if known else {}), **exactly}
+    if kind not in _SETS:
+        return {"type": "array", "items": known[0]}
+    hashed = known[0].get("type") in _HASHED or "enum" in known[0]
+    return {"type": "array", "items": known[0], "uniqueItems": True} if hashed else None
+
+
+def _fields(made_of: type, within: tuple[Any, ...]) -> dict[str, Json] | None:
+    properties = {name: _schema(kind, within) for name, kind in _hints(made_of).items()}
+    if any(one is None for one in properties.values()):
+        return None
+    required = sorted(_required(made_of))
+    return {
+        "type": "object",
+        "properties": properties,
+        **({"required": required} if required else {}),
+        "additionalProperties": False,
+    }
+
+
+def _is_made_of_fields(annotation: Any) -> bool:
+    return isinstance(annotation, type) and dataclasses.is_dataclass(annotation)
+
+
+def _hints(made_of: Any) -> dict[str, Any]:
+    """The annotations of a dataclass's fields that it is made with."""
+    hints = typing.get_type_hints(made_of, include_extras=True)
+    return {field.name: hints[field.name] for field in dataclasses.fields(made_of) if field.init}
+
+
+def _required(made_of: Any) -> set[str]:
+    none = dataclasses.MISSING
+    fields = dataclasses.fields(made_of)
+    return {f.name for f in fields if f.init and f.default is none and f.default_factory is none}
+
+
+def _described(annotation: Any, metadata: tuple[Any, ...], within: tuple[Any, ...]) -> dict[str, Json] | None:
+    made = _schema(annotation, within)
     words = next((one for one in metadata if isinstance(one, str)), None)
     return made if made is None or words is None else {**made, "description": words}
 
 
-def _union(branches: tuple[Any, ...]) -> dict[str, Json] | None:
-    made = [_schema(branch) for branch in branches]
+def _union(branches: tuple[Any, ...], within: tuple[Any, ...]) -> dict[str, Json] | None:
+    made = [_schema(branch, within) for branch in branches]
     known = [one for one in made if one is not None]
     if len(known) < len(made):
         return None

@@ -25,7 +25,7 @@ _NAMED: Final = {
 }
 
 
-def offered(skills: Sequence[Skill]) -> str:
+def listed(skills: Sequence[Skill]) -> str:
     """What the system prompt says of them: each by its name and one line."""
     if not skills:
         return ""

@@ -16,6 +16,7 @@ from decimal import Decimal
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
+from urllib.parse import urlsplit
 
 from core import arguments, canonical, results, schemas
 from core.arguments import shown
@@ -32,6 +33,9 @@ logger = logging.getLogger(__name__)
 
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}", re.ASCII)
 """What every model service takes as a tool's name."""
+
+_ADDRESS = re.compile(r"https?://[!-\[\]-~]+", re.ASCII)
+"""What every reader of addresses takes alike: no blank and no backslash, nothing but ASCII."""
 
 TIMEOUT_SECONDS = 60.0
 """Longer than an ordinary HTTP client waits, shorter than a person who watches."""
@@ -87,8 +91,10 @@ class Tool:
     NeedsConnect where the call must not run as things stand. *precondition* answers what the approver is
     to see of the world, as JSON; approved, the call runs only while it still answers the same.
     *reconcile* looks at the destination after a call whose end is unknown: True, it went out; False, it
-    did not; None, nobody can tell. *taints*: the result is words from outside.
-    Raises ToolError where the declaration is wrong.
+    did not; None, nobody can tell. *preview* answers what a card shows of what the call would do. *sent_key*
+    answers what makes two of its calls the same send. *concurrent*: as a read it runs beside others.
+    *egress*: the argument with the address it goes to, which a stranger's words may have chosen. *taints*:
+    the result is words from outside. Raises ToolError where the declaration is wrong.
     """
 
     name: str
@@ -100,6 +106,10 @@ class Tool:
     check: Handler | None = None
     precondition: Handler | None = None
     reconcile: Handler | None = None
+    preview: Handler | None = None
+    sent_key: Callable[[Mapping[str, Json]], object] | None = None
+    concurrent: bool = True
+    egress: str | None = None
     timeout_seconds: float | None = TIMEOUT_SECONDS  # None: as long as it takes
     taints: bool = False
     parks_as: ParksAs | None = None
@@ -121,6 +131,8 @@ class Tool:
             object.__setattr__(self, "editable", frozenset(self.properties))
         if strange := self.editable - self.properties.keys():
             raise ToolError(f"{self.name}: editable names {', '.join(sorted(strange))}, not an argument")
+        if self.egress is not None and self.egress not in self.properties:
+            raise ToolError(f"{self.name}: egress names {self.egress}, not an argument")
         if self.timeout_seconds is not None and not 0 < self.timeout_seconds < float("inf"):
             raise ToolError(f"{self.name}: the timeout must be more than 0 seconds, or None for no timeout")
 
@@ -146,6 +158,18 @@ class Tool:
                 "editable": sorted(self.editable),
             }
         )
+
+    def destination(self, args: Mapping[str, Json]) -> str | None:
+        """The host that a call with *args* goes to, empty where none can be read; None: it goes nowhere."""
+        if self.egress is None:
+            return None
+        address = args.get(self.egress)
+        if not isinstance(address, str) or not _ADDRESS.fullmatch(address):
+            return ""
+        try:
+            return urlsplit(address).hostname or ""
+        except ValueError:
+            return ""
 
     def spec(self) -> ToolSpec:
         return ToolSpec(name=self.name, description=self.description, parameters=deepcopy(self.parameters))
@@ -373,6 +397,24 @@ async def look(tool: Tool, args: Mapping[str, Json], context: ToolContext, clock
         return Seen(problem=f"could not be looked at: {error}")
 
 
+async def preview(tool: Tool, args: Mapping[str, Json], context: ToolContext, clock: Clock) -> Seen:
+    """What a card is to show of what this call would do; None where its tool has no preview.
+
+    One that breaks is said on the card: it decides nothing, so it keeps nobody from asking.
+    """
+    if tool.preview is None:
+        return Seen()
+    said = await _asked(tool, tool.preview, "previewed", args, context, clock)
+    if isinstance(said, NeedsConnect):
+        return Seen(problem=str(said), needs=said)
+    if isinstance(said, str):
+        return Seen(value=f"({said})")
+    try:
+        return Seen(value=results.storable(said.value))
+    except canonical.NotJson as error:
+        return Seen(value=f"(could not be previewed: {error})")
+
+
 async def went_out(tool: Tool, args: Mapping[str, Json], context: ToolContext, clock: Clock) -> bool | None:
     """What the tool finds at the destination of an unknown call; None where it can't tell, or can't look."""
     if tool.reconcile is None:
@@ -507,6 +549,10 @@ def tool(
     check: Callable[..., object] | None = None,
     precondition: Callable[..., object] | None = None,
     reconcile: Callable[..., object] | None = None,
+    preview: Callable[..., object] | None = None,
+    sent_key: Callable[..., object] | None = None,
+    concurrent: bool = True,
+    egress: str | None = None,
     timeout: float | None = TIMEOUT_SECONDS,
     taints: bool = False,
     parks_as: ParksAs | None = None,
@@ -514,8 +560,9 @@ def tool(
     """The function becomes a Tool: its parameters the arguments, its docstring's first paragraph the words.
 
     Its annotations give the schema, unless *schema* does. A parameter of type ToolContext and those named in
-    `SERVER_OWNED` are filled in by the server. *check*, *precondition* and *reconcile* are functions of any
-    of the same parameters. All may be coroutines or plain functions. Raises ToolError.
+    `SERVER_OWNED` are filled in by the server. *check*, *precondition*, *reconcile*, *preview* and *sent_key*
+    are functions of any of the same parameters. All may be coroutines or plain functions, but for *sent_key*,
+    which is a plain one of the arguments alone. Raises ToolError.
     """
 
     def declare(function: Callable[..., object]) -> Tool:
@@ -537,6 +584,10 @@ def tool(
                 check=None if check is None else _checker(check, taken),
                 precondition=None if precondition is None else _checker(precondition, taken),
                 reconcile=None if reconcile is None else _checker(reconcile, taken),
+                preview=None if preview is None else _checker(preview, taken),
+                sent_key=None if sent_key is None else _key(sent_key, mine),
+                concurrent=concurrent,
+                egress=egress,
                 timeout_seconds=timeout,
                 taints=taints,
                 parks_as=parks_as,
@@ -632,6 +683,20 @@ def _checker(function: Callable[..., object], taken: tuple[Parameter, ...]) -> H
         if p.name not in known and p.annotation is not ToolContext and p.required:
             raise ToolError(f"its check takes {p.name}, which the tool does not")
     return _handler(function, wanted)
+
+
+def _key(function: Callable[..., object], mine: tuple[Parameter, ...]) -> Callable[..., object]:
+    """Calls *function* with the arguments it takes of those the model gives."""
+    wanted = parameters(function)
+    if inspect.iscoroutinefunction(function):
+        raise ToolError("its sent_key must be a plain function")
+    if strange := {p.name for p in wanted if p.required} - {p.name for p in mine}:
+        raise ToolError(f"its sent_key takes {', '.join(sorted(strange))}, which the model does not give")
+
+    def key(args: Mapping[str, Json]) -> object:
+        return function(**bound(wanted, args))
+
+    return key
 
 
 def _refuse_mismatch(mine: tuple[Parameter, ...], schema: Mapping[str, Json]) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from core.calls import Call, Outcome
 from core.canonical import dump
 from core.errors import IllegalMove
+from core.fence import FENCE, fenced
 from core.model import Turn, WireCall
 from core.plan import NudgeWhy
 from core.tasks import Json, Message, MessageKind
@@ -98,15 +99,20 @@ def _proposed(call: Call) -> str:
 
 def _words(message: Message) -> str:
     body = message.body
-    text = body["text"] if "text" in body else dump(body["value"])
+    text = str(body["text"]) if "text" in body else dump(body["value"])
+    if FENCE in body:
+        return fenced(text, body[FENCE])
     if message.kind is MessageKind.NOTE and body.get("result") is not None:
         return f"[note] {text} Result: {result_text(body['result'])}"
-    return f"[note] {text}" if message.kind in (MessageKind.NOTE, MessageKind.NUDGE) else str(text)
+    return f"[note] {text}" if message.kind in (MessageKind.NOTE, MessageKind.NUDGE) else text
 
 
 def result_text(result: Json) -> str:
-    """A result as the model reads it: text as it is, other values as JSON, errors marked as such."""
-    said = _said(result)
+    """A result as the model reads it: text as it is, other values as JSON, errors marked as such.
+
+    Words from outside are fenced, the error of a tool that brings such words as well (I27).
+    """
+    said = fenced(_said(result), result[FENCE]) if FENCE in result else _said(result)
     return f"{said}\n[note] {result['reminder']}" if "reminder" in result else said
 
 

@@ -460,12 +460,22 @@ def switch_row(
 
 def rights_of(row: Row) -> Rights:
     """The rights of a row of rights."""
-    return Rights(tools=tuple(row["tools"] or ()), settings=tuple((row["settings"] or {}).items()))
+    return Rights(
+        tools=tuple(row["tools"] or ()),
+        settings=tuple((row["settings"] or {}).items()),
+        hosts=tuple(row["hosts"] or ()),
+    )
 
 
 def rights_row(org: OrgId, agent: str, rights: Rights) -> Values:
     """What *rights* themselves are in their row."""
-    return {"org": org, "agent": agent, "tools": list(rights.tools), "settings": dict(rights.settings)}
+    return {
+        "org": org,
+        "agent": agent,
+        "tools": list(rights.tools),
+        "settings": dict(rights.settings),
+        "hosts": list(rights.hosts),
+    }
 
 
 Kind = TypeVar("Kind", bound=StrEnum)

@@ -139,6 +139,7 @@ rights = Table(
     _key("agent"),
     _json("tools"),  # list of names
     _json("settings"),  # object: risk or tool to setting, in order
+    _json("hosts"),  # list: where tools with egress may go without a click
     _words("digest"),  # of the folder that brought them
     _words_or_none("by_person"),  # NULL: first seen, or narrowed by the folder
     _time("at"),

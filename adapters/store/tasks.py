@@ -103,7 +103,7 @@ class SqlTasks:
         at = await self._db.now(conn)
         number, state = await _next_number(conn, new)
         task = await self._insert(conn, opened(new, number, state, at))
-        await insert_messages(conn, task, [goal(task)])
+        await insert_messages(conn, task, [goal(task, self._db.ids.nonce())])
         await settle_applied(conn, task, [cause.key])
         await insert_events(self._db, conn, task, [TaskEvent(name="task_created")], at)
         await insert_entry(self._db, conn, task, opening(task, cause), at)

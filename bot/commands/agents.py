@@ -10,7 +10,6 @@ from rich.text import Text
 from adapters.console import led, text
 from bot.commands.session import SURFACE, Session, console, session
 from core.agents import Agent
-from core.cards import visible
 from core.errors import SwitchError
 from core.gate import Setting, Verdict
 from core.host import risks_of
@@ -18,6 +17,7 @@ from core.nearest import nearest
 from core.people import Organization, OrgState, Switch, SwitchMode
 from core.rights import Difference, differences, effective, rights_of, with_rights
 from core.switches import Choose, Holds, Limit, Pause, Practice, Resume, SwitchTo, check_choice, holding
+from core.visible import visible
 
 DOES: Mapping[Verdict, tuple[str, str]] = {
     Verdict.RUN: ("runs", "green"),
@@ -159,9 +159,10 @@ async def accept(key: str, as_: str | None, *, yes: bool) -> None:
 
 
 def _difference(of: Difference) -> str:
-    before = "not among its tools" if of.before is None else str(of.before)
-    after = "not among its tools" if of.after is None else str(of.after)
-    return f"{of.tool}: {before} → {after}"
+    absent = "asks" if of.is_host else "not among its tools"
+    before = absent if of.before is None else str(of.before)
+    after = absent if of.after is None else str(of.after)
+    return f"{'going to ' if of.is_host else ''}{of.tool}: {before} → {after}"
 
 
 # ── looking ──────────────────────────────────────────────────────────────────────────────────

@@ -2,12 +2,12 @@
 
 from adapters.console import led, text
 from bot.commands.session import SURFACE, Session, console, session, task_named, words
-from core.cards import visible
 from core.errors import ConfigError, NotYourDecision
 from core.ids import EventKey
 from core.intake import Intake
 from core.moves.ends import stop as stopping
 from core.tasks import Json, Task
+from core.visible import visible
 from core.work import Event, EventKind
 
 

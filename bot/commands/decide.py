@@ -7,7 +7,7 @@ from rich.text import Text
 from adapters.console import led, text
 from bot.commands.session import SURFACE, Session, call_named, console, session, task_named, words
 from core.calls import Outcome
-from core.cards import shown_value, visible
+from core.cards import shown_value
 from core.decisions import Answering
 from core.errors import BadArguments, ParkNotFound
 from core.ids import call_code
@@ -17,6 +17,7 @@ from core.parks import Choice, DecisionKind, ParkKind
 from core.ports import ParkView
 from core.tasks import Json
 from core.tools import typed
+from core.visible import visible
 
 
 async def approve(code: str, as_: str | None) -> None:

@@ -22,7 +22,7 @@ from adapters.console import (
 from bot.commands.session import console, session, task_named
 from core.calls import Call, Outcome
 from core.canonical import dump
-from core.cards import card, visible
+from core.cards import card
 from core.gate import Ruling
 from core.gate import words as rule_words
 from core.moves.people import said
@@ -32,6 +32,7 @@ from core.ports import Query, Story
 from core.poster import editable_by
 from core.tasks import Json, Message, MessageKind, Task
 from core.transcript import edited, result_text
+from core.visible import visible
 
 MANY = 200
 """How much a list shows at the most."""

@@ -77,15 +77,16 @@ def settle(
     results: Mapping[CallId, Result],
     *,
     taints: bool = False,
+    private: bool = False,
     crashed: bool = False,
     repeats: int = 0,
     reserve: int | None = None,
 ) -> Move[tuple[RunState, Spend | None] | Fenced]:
     """These calls have their results, none of them marked; their open parks are withdrawn.
 
-    A call somebody settled meanwhile keeps its result. An executing one is refused (I16, I29). Where
-    they are given up since the process *crashed* at them, the count of crashes stays. *repeats*: how
-    often one of them came out just so before, at the most (I25).
+    *private*: what is the business's own has been read. A call somebody settled meanwhile keeps its result.
+    An executing one is refused (I16, I29). Where they are given up since the process *crashed* at them, the
+    count of crashes stays. *repeats*: how often one of them came out just so before, at the most (I25).
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, tuple[RunState, Spend | None] | Fenced]:
@@ -102,7 +103,7 @@ def settle(
         facts = {"calls": [{"call": c.number, "outcome": c.outcome} for c in calls]}
         change = Change(
             task=replace(
-                _struck(work.task, [c.outcome for c in calls], taints=taints),
+                _struck(work.task, [c.outcome for c in calls], taints=taints, private=private),
                 attempts=work.task.attempts if crashed else 0,
                 repeats=max(repeats, _repeats_of_round(work)),
             ),
@@ -122,14 +123,22 @@ def _repeats_of_round(work: Work) -> int:
     return work.task.repeats if any(c.settled for c in work.round) else 0
 
 
-def _struck(task: Task, outcomes: list[Outcome | None], *, taints: bool = False) -> Task:
+def _struck(
+    task: Task, outcomes: list[Outcome | None], *, taints: bool = False, private: bool = False
+) -> Task:
     """The count of rounds gone wrong in a row: any success clears it (ports-and-tables.md §4.8)."""
     strikes = task.strikes
     if Outcome.SUCCEEDED in outcomes:
         strikes = 0
     elif Outcome.FAILED in outcomes or Outcome.REFUSED in outcomes:
         strikes += 1
-    return replace(task, strikes=strikes, attempts=0, taint=Taint.OUTSIDE if taints else task.taint)
+    return replace(
+        task,
+        strikes=strikes,
+        attempts=0,
+        taint=Taint.OUTSIDE if taints else task.taint,
+        read_private=task.read_private or private,
+    )
 
 
 def _event(call: Call) -> TaskEvent:
@@ -157,16 +166,19 @@ def mark(
     reached: Reached | None = None,
     problem: str | None = None,
     seen: Json = None,
+    preview: Json = None,
 ) -> Move[Marked | Answer]:
     """That it may have gone out is on disk, or the call has another end and is not run (C14-C16).
 
     Needs: the call, effect_key, sent_key, roster and starts. *tool* is the tool as it is today, None if
     it is gone; *sent_key* what the host says makes two sends the same one, *problem* what its check says
-    against it, *seen* what its precondition answers, *reached* whom
-    it writes to. Looked at under the lock, in this order: stop and
-    pause, the approval and its hash, the check, what the approver saw, the gate with today's taint and
-    settings, the key in this task, and what other tasks of the organization sent.
+    against it, *seen* what its precondition answers, *preview* what a card that asks anew shows of it,
+    *reached* whom it writes to. Looked at under the lock, in this order: stop and pause, the approval and
+    its hash, the check, what the approver saw, the gate with today's taint and settings, the key in this
+    task, and what other tasks of the organization sent.
     """
+
+    shown = {k: v for k, v in (("seen", seen), ("preview", preview)) if v is not None}
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, Marked | Answer]:
         if not owns(work, run):
@@ -181,9 +193,9 @@ def mark(
         if (why := _void(work, call, tool, at)) is not None:
             return _ended(work, call, error(Outcome.VOID, why), agent, run, at)
         if problem is not None:
-            return _objected(work, call, problem, agent, run, at, slip, seen)
+            return _objected(work, call, problem, agent, run, at, slip, shown)
         if (difference := _seen_otherwise(work, call, seen)) is not None:
-            return _parked_anew(work, call, agent, run, at, slip, difference, seen)
+            return _parked_anew(work, call, agent, run, at, slip, shown, difference)
         ruling = gate(work, agent, tool=call.tool, risk=tool.risk if tool else call.risk)
         if ruling.verdict is Verdict.OBSERVE:
             return _ended(work, call, error(Outcome.OBSERVED, "Practice: not run."), agent, run, at)
@@ -191,13 +203,13 @@ def mark(
             return _ended(work, call, error(Outcome.REFUSED, f"Not run: {words(ruling)}."), agent, run, at)
         if ruling.verdict is Verdict.ASK and call.state is CallState.PROPOSED:
             asks = replace(call, verdict=ruling.verdict, rule=ruling.rule)
-            return _parked_anew(work, asks, agent, run, at, slip, seen=seen)
+            return _parked_anew(work, asks, agent, run, at, slip, shown)
         key = call.effect_key or sent_key or call.id
         if any(h.id != call.id and h.effect_key == key for h in work.holders):
             why = "Not run: the same thing already went out, or may have, in this task."
             return _ended(work, call, error(Outcome.DUPLICATE, why), agent, run, at)
         if _not_displayed(work, call):
-            return _parked_anew(work, call, agent, run, at, slip, seen=seen)
+            return _parked_anew(work, call, agent, run, at, slip, shown)
         keys = _Keys(effect=key, sent=call.sent_key or sent_key)
         return _marked(work, call, keys, reached, agent, run, at)
 
@@ -299,14 +311,14 @@ def _ended(
 
 
 def _objected(
-    work: Work, call: Call, problem: str, agent: Agent, run: Run, at: datetime, slip: Slip, seen: Json
+    work: Work, call: Call, problem: str, agent: Agent, run: Run, at: datetime, slip: Slip, shown: Json
 ) -> tuple[Change, RunState]:
     """The check speaks against it now: an edit asks again, an approval is void (I30), the rest failed."""
     if call.state is CallState.PROPOSED:
         return _ended(work, call, error(Outcome.FAILED, problem), agent, run, at)
     park = _decided(work, call)
     if park is not None and park.decision is DecisionKind.EDIT:
-        return _parked_anew(work, call, agent, run, at, slip, problem, seen)
+        return _parked_anew(work, call, agent, run, at, slip, shown, problem)
     return _ended(work, call, error(Outcome.VOID, f"Void, not run: {problem}"), agent, run, at)
 
 
@@ -326,16 +338,15 @@ def _parked_anew(
     run: Run,
     at: datetime,
     slip: Slip,
+    shown: Json,
     problem: str | None = None,
-    seen: Json = None,
 ) -> tuple[Change, RunState]:
     """What was about to run asks (again): parked as one version more, saying why, and what went before."""
     parked = replace(call, state=CallState.PARKED)
     versions = [p.version for p in work.parks_of(call.id) if p.kind is ParkKind.APPROVAL]
     earlier = [_displayed(e) for e in work.elsewhere] if call.risk in _WINDOWED else None
-    found = (("problem", problem), ("seen", seen), ("earlier", earlier or None))
-    shown = {k: v for k, v in found if v is not None}
-    park = approval_park(parked, slip, at, version=max(versions, default=0) + 1, shown=shown)
+    found = {k: v for k, v in (("problem", problem), ("earlier", earlier or None)) if v is not None}
+    park = approval_park(parked, slip, at, version=max(versions, default=0) + 1, shown=shown | found)
     change = Change(
         task=work.task,
         calls=(parked,),
@@ -369,6 +380,7 @@ def outcome(
     *,
     slip: Slip,
     taints: bool = False,
+    private: bool = False,
     needs: Json = None,
     looks: bool = False,
     reserve: int | None = None,
@@ -391,7 +403,7 @@ def outcome(
         done = settled(call, result, at)
         unknown = done.outcome is Outcome.UNKNOWN
         went = not done.pure and done.outcome is Outcome.SUCCEEDED
-        task = _struck(work.task, [done.outcome], taints=taints)
+        task = _struck(work.task, [done.outcome], taints=taints, private=private)
         parks = (_unknown_park(done, slip, at, looks=looks),) if unknown else ()
         if needs is not None and done.outcome is Outcome.FAILED:
             parks = (approval_park(done, slip, at, shown=needs, kind=ParkKind.CONNECT),)

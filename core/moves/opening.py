@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from core.fence import FENCE
 from core.people import OrgState
 from core.tasks import Json, Message, MessageKind, Taint, Task, TaskState
 from core.work import Cause, Entry, NewTask
@@ -30,11 +31,11 @@ def opened(new: NewTask, number: int, state: OrgState, at: datetime) -> Task:
     )
 
 
-def goal(task: Task) -> Message:
-    """The transcript's first row; words from outside are marked, to be shown fenced (I27)."""
+def goal(task: Task, mark: str) -> Message:
+    """The transcript's first row; words from outside are read inside a fence of *mark* (I27)."""
     body: dict[str, Json] = {"text": task.goal} if isinstance(task.goal, str) else {"value": task.goal}
     if task.taint is Taint.OUTSIDE:
-        body["fenced"] = True
+        body[FENCE] = mark
     return Message(seq=1, episode=1, round=0, kind=MessageKind.GOAL, body=body, at=task.created_at)
 
 

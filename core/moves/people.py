@@ -369,6 +369,7 @@ def amended(park: Park, call: Call, args: Json, changed_hash: str, slip: Slip) -
         token=slip.token,
         version=park.version + 1,
         state=ParkState.OPEN,
+        shown={k: v for k, v in park.shown.items() if k != "preview"},  # of other arguments
         shown_hash=changed_hash,
         patch=patch,
     )

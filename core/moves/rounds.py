@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
-from core.agents import Agent
+from core.agents import Agent, may_reach
 from core.calls import MODEL_PURE_RISKS, Call, ParksAs
+from core.fence import FENCE, mark_of
 from core.gate import Ruling, Verdict
 from core.ids import CallId, Run
 from core.model import ModelReply
@@ -37,6 +38,8 @@ class Proposal:
     proposed_args: Json
     args: Json
     refused_by: str | None = None
+    destination: str | None = None  # the host it goes to; None: nowhere
+    repaired: str | None = None  # the name as the model wrote it, where it is another than the tool's
     dropped: tuple[str, ...] = ()  # server-owned arguments the model had set (I36)
 
 
@@ -108,11 +111,18 @@ def record_reply(
             messages=(NewMessage(kind=MessageKind.ASSISTANT, body=body, tokens=reply.usage.tokens_out),),
             spend=spend,
             entry=entry(worker(run), "record_reply", facts=facts),
-            events=(TaskEvent(name="reply_recorded", data={"round": task.round, "calls": len(calls)}),),
+            events=(
+                TaskEvent(name="reply_recorded", data={"round": task.round, "calls": len(calls)}),
+                *(_repaired(p) for p in proposals if p.repaired is not None),
+            ),
         )
         return moved(work, change, agent, at)
 
     return move
+
+
+def _repaired(p: Proposal) -> TaskEvent:
+    return TaskEvent(name="call_repaired", call_id=p.id, data={"tool": p.tool, "wrote": p.repaired})
 
 
 def _is_silent(task: Task, reply: ModelReply, *, wrap: bool) -> bool:
@@ -167,7 +177,17 @@ def _ruling(work: Work, agent: Agent, ordinal: int, p: Proposal, *, wrap: bool) 
         return Ruling(verdict=Verdict.REFUSE, rule="too_many")
     if p.refused_by is not None:
         return Ruling(verdict=Verdict.REFUSE, rule=p.refused_by)
-    return gate(work, agent, tool=p.tool, risk=p.risk)
+    ruling = gate(work, agent, tool=p.tool, risk=p.risk)
+    if ruling.verdict is Verdict.RUN and _carries_out(work, agent, p.destination):
+        return Ruling(verdict=Verdict.ASK, rule="egress")
+    return ruling
+
+
+def _carries_out(work: Work, agent: Agent, destination: str | None) -> bool:
+    """An address that a stranger's words may have chosen could carry out what this task has read (S3)."""
+    task = work.task
+    both = task.taint is Taint.OUTSIDE and task.read_private
+    return both and destination is not None and not may_reach(agent, destination)
 
 
 _KINDS: Final = {
@@ -179,9 +199,10 @@ _KINDS: Final = {
 }
 
 
-def take(run: Run, agent: Agent) -> Move[Answer]:
+def take(run: Run, agent: Agent, drawn: str) -> Move[Answer]:
     """The unread messages are in the transcript, at a round boundary, in the order they came (K36, K37).
 
+    Words from outside get a fence, whose mark comes of *drawn*, 128 bits nobody has seen (I27).
     Needs: unread.
     """
 
@@ -200,7 +221,7 @@ def take(run: Run, agent: Agent) -> Move[Answer]:
         )
         change = Change(
             task=task,
-            messages=tuple(_message(e) for e in events),
+            messages=tuple(_message(e, mark_of(drawn, n)) for n, e in enumerate(events)),
             applied=tuple(e.key for e in events),
             entry=entry(worker(run), "take", facts={"events": [e.key.event_id for e in events]}),
         )
@@ -213,11 +234,16 @@ RECEIVED_AT: Final = "received_at"
 """In the body of a person's message: when it came, since it may be read much later."""
 
 
-def _message(event: Event) -> NewMessage:
-    body = event.body
+def _message(event: Event, mark: str) -> NewMessage:
+    body = event.body if _KINDS[event.kind] is MessageKind.OWNER else {**_outside(event.body), FENCE: mark}
     if event.kind is EventKind.MESSAGE and event.received_at is not None:
         body = {**body, RECEIVED_AT: event.received_at.isoformat()}
     return NewMessage(kind=_KINDS[event.kind], body=body)
+
+
+def _outside(body: Json) -> dict[str, Json]:
+    """What came, as a message's body."""
+    return body if isinstance(body, dict) and isinstance(body.get("text"), str) else {"value": body}
 
 
 def note(run: Run, agent: Agent, message: NewMessage) -> Move[Answer]:

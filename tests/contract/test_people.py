@@ -264,7 +264,7 @@ async def test_what_several_owners_turn_at_once_all_holds(planted: Planted) -> N
 
 # ── the rights of folders ────────────────────────────────────────────────────────────────────
 
-FEW = Rights(tools=("note",), settings=(("spend", "ask"), ("contact", "observe")))
+FEW = Rights(tools=("note",), settings=(("spend", "ask"), ("contact", "observe")), hosts=("a.example",))
 MORE = Rights(tools=("refund", "note"), settings=(("spend", "allow"),))
 
 
@@ -292,8 +292,12 @@ async def test_rights_are_kept_as_seen_and_widened_by_an_owner_each_with_its_ent
     assert load(entries[1].entry) == {
         "agent": "lead",
         "folder": "d2",
-        "before": {"tools": ["note"], "settings": {"spend": "ask", "contact": "observe"}},
-        "after": {"tools": ["refund", "note"], "settings": {"spend": "allow"}},
+        "before": {
+            "tools": ["note"],
+            "settings": {"spend": "ask", "contact": "observe"},
+            "hosts": ["a.example"],
+        },
+        "after": {"tools": ["refund", "note"], "settings": {"spend": "allow"}, "hosts": []},
     }
 
 

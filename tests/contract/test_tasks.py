@@ -13,6 +13,7 @@ import pytest
 from core.audit import AuditEntry, mac
 from core.calls import Call, CallState, Outcome
 from core.errors import StoreError, TaskNotFound
+from core.fence import FENCE
 from core.ids import CallId, EventKey, OrgId, ParkId, TaskId, TaskRef, Token
 from core.parks import DecisionKind, Park, ParkKind, ParkState
 from core.people import OrgState, Role, Roster, Switch, SwitchMode
@@ -776,22 +777,25 @@ async def test_another_organizations_event_opens_nothing(planted: Planted, store
     assert await planted.count("tasks") == 0
 
 
+@pytest.mark.rule("I27")
 @pytest.mark.parametrize(
     ("goal", "taint", "body"),
     [
         ("go", Taint.NONE, {"text": "go"}),
-        ("go", Taint.OUTSIDE, {"text": "go", "fenced": True}),
-        ({"order": Decimal("7.0")}, Taint.OUTSIDE, {"value": {"order": Decimal("7.0")}, "fenced": True}),
+        ("go", Taint.OUTSIDE, {"text": "go"}),
+        ({"order": Decimal("7.0")}, Taint.OUTSIDE, {"value": {"order": Decimal("7.0")}}),
     ],
 )
-async def test_a_goal_from_outside_is_marked_to_be_fenced(
+async def test_a_goal_from_outside_gets_the_mark_of_its_fence(
     planted: Planted, store: Tasks, goal: Any, taint: Taint, body: Any
 ) -> None:
     await planted.save(make.event())
     opened = await store.open(make.new_task(goal=goal, taint=taint), make.cause())
     assert isinstance(opened, Task)
     [message] = (await store.transcript(opened.ref)).messages
+    mark = message.body.pop(FENCE, None)
     assert message.body == body
+    assert (mark is not None and len(mark) == 22) if taint is Taint.OUTSIDE else mark is None
 
 
 # ── reading without the lock ─────────────────────────────────────────────────────────────────

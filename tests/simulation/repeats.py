@@ -27,7 +27,7 @@ def check(rows: Rows, task: Task) -> None:
         if call.outcome is Outcome.ANSWERED or (not call.pure and call.outcome is Outcome.SUCCEEDED):
             rounds.clear()
             continue
-        result = {k: v for k, v in (call.result or {}).items() if k != "reminder"}
+        result = {k: v for k, v in (call.result or {}).items() if k not in ("reminder", "fence")}
         key = digest([call.tool, call.proposed_args, result])
         rounds.setdefault(key, set()).add(place)
         demand(

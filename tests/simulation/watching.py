@@ -17,7 +17,7 @@ from core.testing.memory.rows import Rows
 from core.testing.memory.table import Wrote
 from core.tools import ToolContext
 from tests.simulation import arrivals, transactions
-from tests.simulation.outside import Arrival, Provider
+from tests.simulation.outside import INJECTED, Arrival, Provider
 from tests.simulation.process import Process
 from tests.simulation.rules import Violation, demand
 
@@ -96,6 +96,12 @@ class Watch:
             raise Violation(f"I3: {words}") from None
         said = "".join(turn.text or "" for turn in request.turns)
         demand("Traceback (most recent" not in said, "I38: an app's own error reached the model raw")
+        for turn in request.turns:
+            for line in (turn.text or "").split("\n"):
+                outside = INJECTED in line
+                demand(
+                    not outside or line.startswith("| "), f"I27: words from outside are read as {turn.role}"
+                )
         now = self.rows.task(task.ref)
         if now is not None and now.epoch == task.epoch and now.worker == task.worker:
             held = [u.reserved for u in self.rows.usage if (u.org, u.agent) == (task.org, task.agent)]

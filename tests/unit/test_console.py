@@ -10,7 +10,7 @@ from rich.console import Console, RenderableType
 
 from adapters.console import Answers, CardView, ConsoleSurface, ReportView, Terminal, arguments
 from core.calls import Call, CallState, Outcome
-from core.cards import Card, Field, Row, visible
+from core.cards import Card, Field, Row
 from core.errors import ChatError
 from core.gate import Verdict
 from core.ids import CallId, OrgId, TaskId
@@ -18,6 +18,7 @@ from core.parks import ParkKind
 from core.poster import Notice
 from core.report import Line, Report
 from core.tasks import Origin, Task, TaskState
+from core.visible import visible
 
 AT = datetime(2026, 12, 6, 13, 4, tzinfo=UTC)
 HOSTILE = "\x1b[31mred\x1b[0m [bold]loud[/bold] :bomb: \u202efdp.exe\r\x07"

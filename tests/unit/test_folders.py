@@ -41,6 +41,7 @@ triggers:
   - {when: event, event: "email:bugs", goal: Write the steps.}
   - {when: done, after: sam, goal: Collect the complaints.}
 interactive: true
+hosts: [shop.example.com, .example.org]
 ---
 
 You look around.
@@ -83,6 +84,7 @@ def only_error(root: Path) -> AgentFolderError:
 
 
 def test_a_whole_folder_is_read_as_it_is_written(root: Path, write: Write) -> None:
+    write("sam")  # whom it follows
     write("scout", content=FULL)
     agent = load_agents(root)["scout"]
     assert len(agent.digest) == 64
@@ -120,6 +122,7 @@ def test_a_whole_folder_is_read_as_it_is_written(root: Path, write: Write) -> No
             {"when": "done", "after": "sam", "goal": "Collect the complaints."},
         ),
         interactive=True,
+        hosts=("shop.example.com", ".example.org"),
         digest=agent.digest,
     )
 
@@ -138,6 +141,7 @@ def test_the_shipped_agents_load() -> None:
 
 
 def test_a_byte_order_mark_and_crlf_change_nothing(root: Path, write: Write) -> None:
+    write("sam")  # whom it follows
     write("scout", content=FULL)
     plain = load_agents(root)
     write("scout", content=b"\xef\xbb\xbf" + FULL.replace("\n", "\r\n").encode())
@@ -145,6 +149,7 @@ def test_a_byte_order_mark_and_crlf_change_nothing(root: Path, write: Write) -> 
 
 
 def test_the_digest_changes_with_every_word(root: Path, write: Write) -> None:
+    write("sam")  # whom it follows
     write("scout", content=FULL)
     before = load_agents(root)["scout"].digest
     write("scout", content=FULL.replace("Twice.", "Thrice."))
@@ -227,6 +232,9 @@ REFUSED: dict[str, tuple[list[str], int, str, str]] = {
     "chief as text": (['chief: "true"'], 3, "chief:", "write true or false"),
     "chief as number": (["chief: 1"], 3, "chief:", "write true or false"),
     "interactive as text": (["interactive: maybe"], 3, "interactive:", "write true or false"),
+    "host as address": (["hosts: ['https://example.com']"], 3, "hosts:", "write hosts such as example.com"),
+    "host as number": (["hosts: [7]"], 3, "hosts:", "write hosts such as example.com"),
+    "host in capitals": (["hosts:", "  - a.b", "  - Example.com"], 5, "hosts:", "write hosts"),
     "tools as text": (["tools: refund"], 3, "tools:", "write a list"),
     "tools of nothing": (["tools:"], 3, "tools: nothing stands here", "write a list"),
     "tool twice": (["tools:", "  - refund", "  - refund"], 5, "refund stands here twice", "keep one"),

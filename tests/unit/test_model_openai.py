@@ -278,6 +278,7 @@ async def test_a_busy_service_is_asked_again_after_a_delay(
 async def test_a_body_that_is_no_reply_is_the_services_fault_and_retried(
     server: OpenAIServer, clock: ManualClock, answer: Answer
 ) -> None:
+    """Bad inputs 10 and 28: no body at all, and one that is cut."""
     reply = await reply_to(server, answer, DONE, clock=clock)
     assert reply.text == "Done."
     assert clock.slept == [0.5]

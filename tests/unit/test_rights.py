@@ -1,11 +1,14 @@
 """Which folder widens which, and what holds meanwhile: tables of old and new."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import product
 
 import pytest
 
-from core.rights import Rights, differences, effective, widens
+from core.agents import Agent
+from core.gate import Setting
+from core.rights import Rights, differences, effective, widens, with_rights
 
 RISKS = {"read": "read", "note": "contact", "refund": "spend"}
 
@@ -69,6 +72,19 @@ BOTH = rights("note", "refund")
 def test_more_waits_and_less_holds_at_once(old: Rights, new: Rights, wider: bool, holds: Rights) -> None:
     assert widens(old, new, RISKS) is wider
     assert effective(old, new, RISKS) == holds
+
+
+def test_a_new_host_waits_and_one_taken_away_is_gone_at_once() -> None:
+    old, new = (
+        replace(BOTH, hosts=("a.example", "b.example")),
+        replace(BOTH, hosts=("b.example", "c.example")),
+    )
+    assert widens(old, new, RISKS)
+    assert effective(old, new, RISKS).hosts == ("b.example",)
+    assert not widens(old, replace(BOTH, hosts=("b.example",)), RISKS)
+    assert with_rights(Agent(key="lead", name="Lea", hosts=new.hosts), old).hosts == old.hosts
+    said = [(d.tool, d.before, d.after) for d in differences(old, new, RISKS) if d.is_host]
+    assert said == [("a.example", Setting.ALLOW, None), ("c.example", None, Setting.ALLOW)]
 
 
 def everything() -> list[Rights]:

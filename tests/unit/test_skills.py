@@ -8,7 +8,7 @@ import pytest
 from adapters.folders import MOST_SKILLS, load_agents, load_report
 from core.agents import Skill
 from core.errors import AgentFolderError
-from core.skills import offered
+from core.skills import listed
 
 SKILL = "---\nname: refunds\ndescription: How refunds are made.\n---\n\nLook first.\n\nThen pay.\n"
 REFUNDS = Skill(name="refunds", about="How refunds are made.", text="Look first.\n\nThen pay.")
@@ -51,11 +51,11 @@ def test_an_agents_skills_are_those_in_its_folder_by_name(tmp_path: Path) -> Non
 
 
 def test_each_is_offered_by_its_name_and_one_line() -> None:
-    assert offered([REFUNDS]).splitlines()[2:] == [
+    assert listed([REFUNDS]).splitlines()[2:] == [
         "Skills. Read one with `read_skill` before you do what it is about:",
         "- refunds: How refunds are made.",
     ]
-    assert offered([]) == ""
+    assert listed([]) == ""
 
 
 def test_a_skill_is_part_of_the_folders_digest(tmp_path: Path) -> None:

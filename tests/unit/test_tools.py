@@ -3,9 +3,10 @@
 import asyncio
 import json
 import logging
+import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -15,13 +16,24 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from core import tools
+from core.agents import Agent, may_reach
 from core.calls import Outcome
 from core.errors import BadArguments, NeedsConnect, ToolError, ToolFailed
 from core.gate import Risk
 from core.ids import CallId, OrgId, PersonId, TaskId
 from core.model import ToolSpec
 from core.signatures import fitted
-from core.tools import EVERY, MAY_HAVE_GONE_OUT, SERVER_OWNED, Cleaned, Tool, ToolContext, ToolResult, tool
+from core.tools import (
+    EVERY,
+    MAY_HAVE_GONE_OUT,
+    SERVER_OWNED,
+    Cleaned,
+    Seen,
+    Tool,
+    ToolContext,
+    ToolResult,
+    tool,
+)
 
 CONTEXT = ToolContext(
     org=OrgId("o1"),
@@ -148,18 +160,135 @@ def test_every_annotation_of_the_table_has_its_schema() -> None:
     assert search.pure
 
 
+@dataclass(frozen=True)
+class Place:
+    city: str
+    zip: str | None = None
+
+
+@dataclass(frozen=True)
+class Parcel:
+    to: Place
+    weights: tuple[Decimal, ...]
+    tags: frozenset[str] = frozenset()
+    note: Annotated[str, "for the driver"] = ""
+    checked: bool = field(default=False, init=False)
+
+
+@dataclass
+class Endless:
+    inner: "Endless | None" = None
+
+
+@dataclass
+class Holding:
+    at: datetime
+
+
+def test_tuples_sets_and_dataclasses_have_their_schemas() -> None:
+    @tool(risk="read", description="Search.")
+    def search(
+        a: tuple[int, ...],
+        b: tuple[str, int],
+        c: set[str],
+        d: Parcel,
+        e: list[Place] | None = None,
+        f: tuple = (),  # type: ignore[type-arg]
+        g: frozenset[Literal["x", "y"]] = frozenset(),
+        h: set = frozenset(),  # type: ignore[type-arg, assignment]
+        i: tuple[()] = (),
+    ) -> None: ...
+
+    place = {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "zip": {"type": ["string", "null"]}},
+        "required": ["city"],
+        "additionalProperties": False,
+    }
+    assert search.properties == {
+        "a": {"type": "array", "items": {"type": "integer"}},
+        "b": {
+            "type": "array",
+            "prefixItems": [{"type": "string"}, {"type": "integer"}],
+            "minItems": 2,
+            "maxItems": 2,
+        },
+        "c": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+        "d": {
+            "type": "object",
+            "properties": {
+                "to": place,
+                "weights": {"type": "array", "items": {"type": "number"}},
+                "tags": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+                "note": {"type": "string", "description": "for the driver"},
+            },
+            "required": ["to", "weights"],
+            "additionalProperties": False,
+        },
+        "e": {"anyOf": [{"type": "array", "items": place}, {"type": "null"}]},
+        "f": {"type": "array"},
+        "g": {"type": "array", "items": {"enum": ["x", "y"]}, "uniqueItems": True},
+        "h": {"type": "array", "uniqueItems": True},
+        "i": {"type": "array", "minItems": 0, "maxItems": 0},
+    }
+
+
+async def test_a_handler_gets_tuples_sets_and_dataclasses() -> None:
+    got: list[object] = []
+
+    @tool(risk="read")
+    async def send(parcel: Parcel, sizes: tuple[str, int], kinds: set[str], more: list[Place] | None) -> None:
+        """Send a parcel."""
+        got.extend((parcel, sizes, kinds, more))
+
+    text = (
+        '{"parcel":{"to":{"city":"Riga"},"weights":[2,0.5],"tags":["a"]},'
+        '"sizes":["L",3.0],"kinds":["x","y"],"more":[{"city":"Ogre","zip":"5001"}]}'
+    )
+    assert (await result_of(send, tools.clean(send, text).args)).outcome is Outcome.SUCCEEDED
+    assert got == [
+        Parcel(to=Place(city="Riga"), weights=(Decimal(2), Decimal("0.5")), tags=frozenset({"a"})),
+        ("L", 3),
+        {"x", "y"},
+        [Place(city="Ogre", zip="5001")],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        ('{"parcel":{"to":{"city":"Riga","street":"x"},"weights":[]}}', "parcel.to.street: is not a field"),
+        ('{"parcel":{"to":{},"weights":[]}}', "parcel.to.city: is missing"),
+        ('{"parcel":{"to":{"city":"Riga"},"weights":["1"]}}', "parcel.weights.0: must be a number"),
+        ('{"parcel":{"to":{"city":"Riga"},"weights":[],"tags":["a","a"]}}', "must not have the same item"),
+    ],
+)
+def test_what_a_dataclass_does_not_take_is_refused_at_its_field(args: str, words: str) -> None:
+    @tool(risk="read")
+    def send(parcel: Parcel) -> None:
+        """Send a parcel."""
+
+    with pytest.raises(BadArguments, match=re.escape(words)):
+        tools.clean(send, args)
+
+
 def positional(x: int, /) -> None: ...
 def starred(*x: int) -> None: ...
 def keywords(**x: int) -> None: ...
 def bare(x) -> None: ...  # type: ignore[no-untyped-def]
 def strange(x: datetime) -> None: ...
-def inside(x: list[set[int]]) -> None: ...
+def inside(x: list[datetime]) -> None: ...
+def unhashed(x: set[list[int]]) -> None: ...
+def round_about(x: Endless) -> None: ...
+def half(x: tuple[int, datetime]) -> None: ...
+def held(x: Holding) -> None: ...
 def keyed(x: dict[int, str]) -> None: ...
 def anything(x: Any) -> None: ...
 def unknown(x: "Nowhere") -> None: ...  # type: ignore[name-defined]  # noqa: F821
 
 
-TABLE = "; known are str, int, float, Decimal, bool, list, dict, Literal and unions of these"
+KINDS = "str, int, float, Decimal, bool, list, tuple, set, dict, Literal, dataclasses"
+TABLE = f"; known are {KINDS} and unions of these"
 
 
 @pytest.mark.parametrize(
@@ -171,6 +300,10 @@ TABLE = "; known are str, int, float, Decimal, bool, list, dict, Literal and uni
         (bare, f"bare: the parameter x: it has no annotation{TABLE}"),
         (strange, f"strange: the parameter x: datetime is not a type that has a schema{TABLE}"),
         (inside, f"inside: the parameter x: list is not a type that has a schema{TABLE}"),
+        (unhashed, f"unhashed: the parameter x: set is not a type that has a schema{TABLE}"),
+        (round_about, f"round_about: the parameter x: Endless is not a type that has a schema{TABLE}"),
+        (half, f"half: the parameter x: tuple is not a type that has a schema{TABLE}"),
+        (held, f"held: the parameter x: Holding is not a type that has a schema{TABLE}"),
         (keyed, f"keyed: the parameter x: dict is not a type that has a schema{TABLE}"),
         (anything, f"anything: the parameter x: Any is not a type that has a schema{TABLE}"),
         (unknown, "unknown: its annotations can't be read: name 'Nowhere' is not defined"),
@@ -566,6 +699,18 @@ async def test_objects_that_can_be_called_are_handlers_too() -> None:
         ({"a": 1}, dict[str, Decimal], {"a": Decimal(1)}),
         (Decimal("2.0"), Annotated[int, "n"], 2),
         (Decimal("2.0"), None, Decimal("2.0")),
+        ([Decimal("0.5")], list[float] | None, [0.5]),
+        ([1, 2], tuple[float, ...], (1.0, 2.0)),
+        ([1, "a"], tuple[Decimal, str], (Decimal(1), "a")),
+        (["a"], set[str] | str, {"a"}),
+        ("a", set[str] | str, "a"),
+        ([2], int | tuple[int, int] | list[int], [2]),
+        ({"city": "Riga"}, Place | dict[str, str], Place(city="Riga")),
+        ({"town": "Riga"}, Place | dict[str, str], {"town": "Riga"}),
+        ({"a": [1]}, dict[str, tuple[int, ...]], {"a": (1,)}),
+        (2, int | float, 2),
+        ("x", Literal["x"] | int, "x"),
+        (True, int | bool, True),
     ],
 )
 def test_a_number_takes_the_type_asked_for_where_no_digit_is_lost(
@@ -960,3 +1105,112 @@ def test_every_argument_is_editable_unless_said() -> None:
     assert tool(risk="spend")(one).editable == {"x"}
     assert tool(risk="spend", editable=set())(one).editable == frozenset()
     assert EVERY == {"*"}
+
+
+# ── where it goes (egress) ───────────────────────────────────────────────────────────────────
+
+
+@tool(risk="read", egress="url")
+async def fetch(url: str | int) -> str:
+    """A page."""
+    return str(url)
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("https://example.com/a?b=c", "example.com"),
+        ("http://EXAMPLE.com:8080", "example.com"),
+        ("https://good.test@evil.test/", "evil.test"),
+        ("https://evil.test\\@good.test/", ""),
+        ("https://evil.test/ \n@good.test", ""),
+        ("https://good.t\u0435st/", ""),
+        ("https://[::1]/", "::1"),
+        ("https://[good.test/", ""),
+        ("good.test", ""),
+        ("ftp://good.test/", ""),
+        ("https://", ""),
+        (7, ""),
+    ],
+)
+def test_where_a_call_goes_is_read_as_every_reader_does_or_not_at_all(url: str | int, host: str) -> None:
+    assert fetch.destination({"url": url}) == host
+
+
+def test_a_tool_without_egress_goes_nowhere() -> None:
+    assert refund.destination({"order": "https://example.com"}) is None
+
+
+def test_egress_names_an_argument() -> None:
+    with pytest.raises(ToolError, match="egress names link, not an argument"):
+        tool(risk="read", egress="link", name="fetch")(one)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "host", "may"),
+    [
+        (("example.com",), "example.com", True),
+        (("example.com",), "EXAMPLE.com.", True),
+        (("example.com",), "a.example.com", False),
+        (("example.com",), "badexample.com", False),
+        ((".example.com",), "a.b.example.com", True),
+        ((".example.com",), "example.com", False),
+        ((".example.com",), "badexample.com", False),
+        (("example.com",), "", False),
+        ((), "example.com", False),
+    ],
+)
+def test_an_agent_may_reach_the_hosts_of_its_list(hosts: tuple[str, ...], host: str, may: bool) -> None:
+    assert may_reach(Agent(key="a", name="A", hosts=hosts), host) is may
+
+
+# ── what is the same send (sent_key), what it would do (preview) ─────────────────────────────
+
+
+async def later(to: str) -> str:
+    return to
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        (later, "send: its sent_key must be a plain function"),
+        (lambda cc: cc, "send: its sent_key takes cc, which the model does not give"),
+        (lambda organization_id: "x", "send: its sent_key takes organization_id, which the model does not"),
+    ],
+)
+def test_a_key_is_made_of_the_arguments_alone(key: Callable[..., object], words: str) -> None:
+    with pytest.raises(ToolError, match=re.escape(words)):
+
+        @tool(risk="contact", sent_key=key)
+        async def send(to: str, organization_id: str) -> None:
+            """Send."""
+
+
+@pytest.mark.parametrize(
+    ("error", "seen"),
+    [
+        (ToolFailed("no such order"), Seen(value="(no such order)")),
+        (RuntimeError("x"), Seen(value="(could not be previewed: RuntimeError: x)")),
+    ],
+)
+async def test_a_preview_that_breaks_is_said_and_keeps_nobody_from_asking(
+    error: Exception, seen: Seen
+) -> None:
+    async def breaks() -> None:
+        raise error
+
+    @tool(risk="contact", preview=breaks)
+    async def send(to: str) -> None:
+        """Send."""
+
+    assert await tools.preview(send, {"to": "x"}, CONTEXT, CLOCK) == seen
+
+
+async def test_a_preview_that_cannot_be_shown_says_so() -> None:
+    @tool(risk="contact", preview=lambda: object())
+    async def send(to: str) -> None:
+        """Send."""
+
+    seen = await tools.preview(send, {"to": "x"}, CONTEXT, CLOCK)
+    assert seen == Seen(value="(could not be previewed: a object is not JSON)")

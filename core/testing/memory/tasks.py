@@ -78,7 +78,7 @@ def _open(rows: Rows, new: NewTask, cause: Cause) -> Task:
     if task.state is TaskState.QUEUED:
         task = replace(task, vrt=rows.place(task.org, task.prio))
     task = rows.tasks.insert(TaskRow(task=task, queued_at=task.created_at)).task
-    write_messages(rows, task, [goal(task)])
+    write_messages(rows, task, [goal(task, rows.ids.nonce())])
     settle_applied(rows, task, [cause.key])
     write_events(rows, task, [TaskEvent(name="task_created")], task.created_at)
     write_entry(rows, task, opening(task, cause), task.created_at)

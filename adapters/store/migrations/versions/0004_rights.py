@@ -18,6 +18,7 @@ def upgrade() -> None:
         sa.Column("agent", sa.Text(), nullable=False),
         sa.Column("tools", JsonText(), nullable=True),
         sa.Column("settings", JsonText(), nullable=True),
+        sa.Column("hosts", JsonText(), nullable=True),
         sa.Column("digest", sa.Text(), nullable=False),
         sa.Column("by_person", sa.Text(), nullable=True),
         sa.Column("at", Time(), nullable=False),
