@@ -6,12 +6,25 @@ still are what the move saw, so that a bug is an error and never a silent overwr
 
 from collections.abc import Iterable
 from datetime import datetime
+from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, TextClause, Update, case, func, insert, or_, update
+from sqlalchemy import (
+    ColumnElement,
+    Executable,
+    Table,
+    TextClause,
+    Update,
+    bindparam,
+    case,
+    func,
+    insert,
+    or_,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from adapters.store.engine import Database
+from adapters.store.engine import Database, upsert
 from adapters.store.order import place
 from adapters.store.rows import Values, audit_row, call_row, event_row, message_row, park_row, task_row
 from adapters.store.tables import (
@@ -124,16 +137,19 @@ async def _write_parks(conn: AsyncConnection, work: Work, changed: Iterable[Park
 async def _write_spend(db: Database, conn: AsyncConnection, task: Task, spend: Iterable[Spend]) -> None:
     # Newest hour first, as load.py locks it: two tasks never hold one each and wait for the other's.
     for one in sorted(spend, key=lambda s: s.hour, reverse=True):
-        statement = db.insert(usage).values(
-            org=task.org, agent=task.agent, hour=one.hour, reserved=one.reserved, used=one.used
-        )
-        added = statement.excluded
-        await conn.execute(
-            statement.on_conflict_do_update(
-                index_elements=[usage.c.org, usage.c.agent, usage.c.hour],
-                set_={"reserved": usage.c.reserved + added.reserved, "used": usage.c.used + added.used},
-            )
-        )
+        own = {"org": task.org, "agent": task.agent, "hour": one.hour}
+        said = {**own, "reserved": one.reserved, "used": one.used}
+        await conn.execute(_spent(postgres=db.is_postgres), said)
+
+
+@cache
+def _spent(*, postgres: bool) -> Executable:
+    row = upsert(usage, postgres=postgres).values({c.name: bindparam(c.name) for c in usage.c})
+    added = row.excluded
+    return row.on_conflict_do_update(
+        index_elements=[usage.c.org, usage.c.agent, usage.c.hour],
+        set_={"reserved": usage.c.reserved + added.reserved, "used": usage.c.used + added.used},
+    )
 
 
 # ── what came in ─────────────────────────────────────────────────────────────────────────────

@@ -89,11 +89,11 @@ class Database:
 
     def clock(self) -> ColumnElement[datetime]:
         """The database's time as an expression, comparable with and assignable to Time columns."""
-        return literal_column("clock_timestamp()" if self.is_postgres else SQLITE_NOW, Time())
+        return clock(postgres=self.is_postgres)
 
     def insert(self, table: Table) -> "postgresql.Insert | sqlite.Insert":
         """The dialect's own INSERT, which knows ON CONFLICT."""
-        return postgresql.insert(table) if self.is_postgres else sqlite.insert(table)
+        return upsert(table, postgres=self.is_postgres)
 
     def signed(self, entry: AuditEntry) -> AuditEntry:
         """*entry* with its HMAC; the key stays here."""
@@ -138,6 +138,16 @@ class Database:
                 return await body(conn)
         except SQLAlchemyError as error:
             raise wrapped(error) from error
+
+
+def clock(*, postgres: bool) -> ColumnElement[datetime]:
+    """The database's time as an expression, for statements that are made once."""
+    return literal_column("clock_timestamp()" if postgres else SQLITE_NOW, Time())
+
+
+def upsert(table: Table, *, postgres: bool) -> "postgresql.Insert | sqlite.Insert":
+    """The dialect's own INSERT, which knows ON CONFLICT."""
+    return postgresql.insert(table) if postgres else sqlite.insert(table)
 
 
 class Caller:

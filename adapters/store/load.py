@@ -1,16 +1,19 @@
 """Loads a Work: a task's rows as a move, a worker or the plan looks at them.
 
 With the task locked first, everything read afterwards is what it will be until the commit: nobody
-else writes the rows of a locked task.
+else writes the rows of a locked task. What each change reads is made into a statement once and bound
+anew: making it took more of a turn's processor time than sending it (bench/turns.py).
 """
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cache
+from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy import BindParameter, ColumnElement, Executable, Select, and_, bindparam, func, or_, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from adapters.store.engine import Database
+from adapters.store.engine import Database, clock, upsert
 from adapters.store.rows import (
     call_of,
     event_of,
@@ -36,7 +39,7 @@ from adapters.store.tables import (
 )
 from core.calls import Call, CallState, Outcome
 from core.errors import StoreError
-from core.ids import CallId, EventKey, TaskRef, Token
+from core.ids import CallId, EventKey, TaskRef
 from core.parks import Park, ParkState
 from core.people import Organization, Roster, Switch
 from core.tasks import Message, MessageKind, Task
@@ -51,9 +54,15 @@ HOLDS_KEY = or_(
 
 async def find_task(conn: AsyncConnection, ref: TaskRef, *, lock: bool) -> Task | None:
     """The task's row; locked until the transaction ends if *lock*."""
-    query = select(tasks).where(tasks.c.org == ref.org, tasks.c.id == ref.task_id)
-    row = (await conn.execute(query.with_for_update() if lock else query)).mappings().one_or_none()
+    said = {"of_org": ref.org, "of_task": ref.task_id}
+    row = (await conn.execute(_TASK_LOCKED if lock else _TASK, said)).mappings().one_or_none()
     return None if row is None else task_of(row)
+
+
+OF_ORG: Final[BindParameter[Any]] = bindparam("of_org")
+OF_TASK: Final[BindParameter[Any]] = bindparam("of_task")
+_TASK: Final = select(tasks).where(tasks.c.org == OF_ORG, tasks.c.id == OF_TASK)
+_TASK_LOCKED: Final = _TASK.with_for_update()
 
 
 async def load_work(db: Database, conn: AsyncConnection, task: Task, need: Need) -> tuple[Work, datetime]:
@@ -90,42 +99,66 @@ class _Surroundings:
 
 
 async def _surroundings(db: Database, conn: AsyncConnection, task: Task) -> _Surroundings:
-    query = (
-        select(
-            db.clock().label("at"),
-            *organizations.c["id", "name", "time_zone", "state", "max_running", "send_window_seconds"],
-            *switches.c["agent", "paused_at", "mode", "settings"],
-        )
-        .select_from(organizations)
-        .outerjoin(switches, and_(switches.c.org == organizations.c.id, switches.c.agent == task.agent))
-        .where(organizations.c.id == task.org)
-    )
-    row = (await conn.execute(query)).mappings().one_or_none()
+    said = {"of_org": task.org, "of_agent": task.agent}
+    row = (await conn.execute(_around(postgres=db.is_postgres), said)).mappings().one_or_none()
     if row is None:
         raise StoreError(f"the organization of task {task.id} is missing")
     switch = None if row["agent"] is None else switch_of(row)
     return _Surroundings(at=row["at"], organization=organization_of(row), switch=switch)
 
 
+@cache
+def _around(*, postgres: bool) -> Select[Any]:
+    own = and_(switches.c.org == organizations.c.id, switches.c.agent == bindparam("of_agent"))
+    return (
+        select(
+            clock(postgres=postgres).label("at"),
+            *organizations.c["id", "name", "time_zone", "state", "max_running", "send_window_seconds"],
+            *switches.c["agent", "paused_at", "mode", "settings"],
+        )
+        .select_from(organizations)
+        .outerjoin(switches, own)
+        .where(organizations.c.id == OF_ORG)
+    )
+
+
 async def _calls(conn: AsyncConnection, task: Task, need: Need) -> tuple[Call, ...]:
     """Open owner calls, then the current round by ordinal, then what Need names."""
-    owner = and_(calls.c.round.is_(None), calls.c.state != CallState.SETTLED.value)
-    current = and_(calls.c.episode == task.episode, calls.c.round == task.round)
-    wanted = [owner, current]
-    if need.call is not None:
-        wanted.append(calls.c.id == need.call)
-    if need.token is not None:
-        wanted.append(calls.c.id.in_(_call_behind(task, need.token)))
-    query = select(calls).where(_of_task(calls.c.org, calls.c.task_id, task), or_(*wanted))
-    found = [call_of(row) for row in (await conn.execute(query)).mappings()]
+    said = {**_bound(task, need), "of_episode": task.episode, "of_round": task.round}
+    query = _calls_query(call=need.call is not None, token=need.token is not None)
+    found = [call_of(row) for row in (await conn.execute(query, said)).mappings()]
     return tuple(sorted(found, key=lambda call: _place(call, task)))
 
 
-def _call_behind(task: Task, token: Token) -> Select[tuple[CallId]]:
-    """The call whose park, of whatever version, has this token."""
-    return select(parks.c.call_id).where(
-        _of_task(parks.c.org, parks.c.task_id, task), parks.c.token == token, parks.c.call_id.is_not(None)
-    )
+def _bound(task: Task, need: Need) -> dict[str, Any]:
+    """What the queries of calls and parks are bound to; those that need less take less."""
+    said: dict[str, Any] = {"of_org": task.org, "of_task": task.id}
+    if need.call is not None:
+        said["of_call"] = need.call
+    if need.token is not None:
+        said["of_token"] = need.token
+    return said
+
+
+@cache
+def _calls_query(*, call: bool, token: bool) -> Select[Any]:
+    owner = and_(calls.c.round.is_(None), calls.c.state != CallState.SETTLED.value)
+    current = and_(calls.c.episode == bindparam("of_episode"), calls.c.round == bindparam("of_round"))
+    wanted = [owner, current]
+    if call:
+        wanted.append(calls.c.id == bindparam("of_call"))
+    if token:
+        wanted.append(calls.c.id.in_(_CALL_BEHIND))
+    return select(calls).where(calls.c.org == OF_ORG, calls.c.task_id == OF_TASK, or_(*wanted))
+
+
+_CALL_BEHIND: Final = select(parks.c.call_id).where(
+    parks.c.org == OF_ORG,
+    parks.c.task_id == OF_TASK,
+    parks.c.token == bindparam("of_token"),
+    parks.c.call_id.is_not(None),
+)
+"""The call whose park, of whatever version, has this token."""
 
 
 def _place(call: Call, task: Task) -> tuple[int, int]:
@@ -140,26 +173,33 @@ async def _parks(conn: AsyncConnection, task: Task, found: tuple[Call, ...], nee
     """All open ones, the latest decision behind each approved call, then what Need names."""
     approved = [c for c in found if c.state is CallState.APPROVED]
     decided = {c.id for c in approved} | {c.resend_of for c in approved if c.resend_of is not None}
-    wanted = [parks.c.state == ParkState.OPEN.value]
-    if decided:
-        wanted.append(and_(parks.c.state == ParkState.DECIDED.value, parks.c.call_id.in_(sorted(decided))))
-    if need.token is not None:
-        wanted.append(parks.c.token == need.token)
-        wanted.append(parks.c.call_id.in_(_call_behind(task, need.token)))
-    if need.call is not None:
-        wanted.append(parks.c.call_id == need.call)
-    query = (
-        select(parks)
-        .where(_of_task(parks.c.org, parks.c.task_id, task), or_(*wanted))
-        .order_by(parks.c.created_at, parks.c.version, parks.c.id)
-    )
-    rows = [park_of(row) for row in (await conn.execute(query)).mappings()]
+    query = _parks_query(decided=bool(decided), call=need.call is not None, token=need.token is not None)
+    said = {**_bound(task, need), **({"of_decided": sorted(decided)} if decided else {})}
+    rows = [park_of(row) for row in (await conn.execute(query, said)).mappings()]
     opened = [p for p in rows if p.open]
     latest = _latest_decided(rows, decided)
     shown = next((p.call_id for p in rows if p.token == need.token and need.token is not None), None)
     of_call = {need.call, shown} - {None}
     named = [p for p in rows if (p.token == need.token) or p.call_id in of_call]
     return tuple({p.id: p for p in (*opened, *latest, *named)}.values())
+
+
+@cache
+def _parks_query(*, decided: bool, call: bool, token: bool) -> Select[Any]:
+    wanted = [parks.c.state == ParkState.OPEN.value]
+    if decided:
+        of = parks.c.call_id.in_(bindparam("of_decided", expanding=True))
+        wanted.append(and_(parks.c.state == ParkState.DECIDED.value, of))
+    if token:
+        wanted.append(parks.c.token == bindparam("of_token"))
+        wanted.append(parks.c.call_id.in_(_CALL_BEHIND))
+    if call:
+        wanted.append(parks.c.call_id == bindparam("of_call"))
+    return (
+        select(parks)
+        .where(parks.c.org == OF_ORG, parks.c.task_id == OF_TASK, or_(*wanted))
+        .order_by(parks.c.created_at, parks.c.version, parks.c.id)
+    )
 
 
 def _latest_decided(rows: list[Park], of: set[CallId]) -> list[Park]:
@@ -179,16 +219,21 @@ def _decided_at(park: Park) -> datetime:
 
 
 async def _last(conn: AsyncConnection, task: Task) -> Message | None:
-    query = (
-        select(messages)
-        .where(
-            _of_task(messages.c.org, messages.c.task_id, task), messages.c.kind != MessageKind.COMPACT.value
-        )
-        .order_by(messages.c.seq.desc())
-        .limit(1)
-    )
-    row = (await conn.execute(query)).mappings().one_or_none()
+    said = {"of_org": task.org, "of_task": task.id}
+    row = (await conn.execute(_LAST, said)).mappings().one_or_none()
     return None if row is None else message_of(row)
+
+
+_LAST: Final = (
+    select(messages)
+    .where(
+        messages.c.org == OF_ORG,
+        messages.c.task_id == OF_TASK,
+        messages.c.kind != MessageKind.COMPACT.value,
+    )
+    .order_by(messages.c.seq.desc())
+    .limit(1)
+)
 
 
 async def _unread(conn: AsyncConnection, task: Task) -> tuple[Event, ...]:
@@ -212,13 +257,22 @@ async def _daily_tokens(db: Database, conn: AsyncConnection, task: Task, at: dat
     The lock comes first, so that two tasks of one agent can't both reserve the last tokens.
     """
     hour = at.replace(minute=0, second=0, microsecond=0)
-    lock = db.insert(usage).values(org=task.org, agent=task.agent, hour=hour)
+    own = {"org": task.org, "agent": task.agent, "hour": hour}
+    await conn.execute(_hour_locked(postgres=db.is_postgres), own)
+    said = {"of_org": task.org, "of_agent": task.agent, "since": hour - timedelta(hours=24)}
+    return int((await conn.execute(_DAILY, said)).scalar_one())
+
+
+@cache
+def _hour_locked(*, postgres: bool) -> Executable:
     key = [usage.c.org, usage.c.agent, usage.c.hour]
-    await conn.execute(lock.on_conflict_do_update(index_elements=key, set_={"used": usage.c.used}))
-    query = select(func.coalesce(func.sum(usage.c.reserved + usage.c.used), 0)).where(
-        usage.c.org == task.org, usage.c.agent == task.agent, usage.c.hour > hour - timedelta(hours=24)
-    )
-    return int((await conn.execute(query)).scalar_one())
+    row = upsert(usage, postgres=postgres).values({c.name: bindparam(c.name) for c in key})
+    return row.on_conflict_do_update(index_elements=key, set_={"used": usage.c.used})
+
+
+_DAILY: Final = select(func.coalesce(func.sum(usage.c.reserved + usage.c.used), 0)).where(
+    usage.c.org == OF_ORG, usage.c.agent == bindparam("of_agent"), usage.c.hour > bindparam("since")
+)
 
 
 async def _holders(conn: AsyncConnection, task: Task, effect_key: str) -> tuple[Call, ...]:

@@ -1,8 +1,9 @@
 """Opening and changing tasks: the only writer of tasks, messages, calls and parks."""
 
 from dataclasses import replace
+from typing import Final
 
-from sqlalchemy import insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store.apply import (
@@ -14,7 +15,7 @@ from adapters.store.apply import (
     write_change,
 )
 from adapters.store.engine import Database, Undo
-from adapters.store.load import find_task, load_work
+from adapters.store.load import OF_ORG, OF_TASK, find_task, load_work
 from adapters.store.rows import call_of, message_of, task_row
 from adapters.store.tables import calls, inbox, messages, organizations, tasks
 from core.calls import Call
@@ -147,16 +148,20 @@ async def _next_number(conn: AsyncConnection, new: NewTask) -> tuple[int, OrgSta
 
 
 async def _messages(conn: AsyncConnection, ref: TaskRef, after_seq: int) -> tuple[Message, ...]:
-    query = (
-        select(messages)
-        .where(messages.c.org == ref.org, messages.c.task_id == ref.task_id, messages.c.seq > after_seq)
-        .order_by(messages.c.seq)
-    )
-    return tuple(message_of(row) for row in (await conn.execute(query)).mappings())
+    said = {"of_org": ref.org, "of_task": ref.task_id, "after": after_seq}
+    return tuple(message_of(row) for row in (await conn.execute(_MESSAGES, said)).mappings())
 
 
 async def _calls(conn: AsyncConnection, ref: TaskRef) -> tuple[Call, ...]:
-    query = (
-        select(calls).where(calls.c.org == ref.org, calls.c.task_id == ref.task_id).order_by(calls.c.number)
-    )
-    return tuple(call_of(row) for row in (await conn.execute(query)).mappings())
+    said = {"of_org": ref.org, "of_task": ref.task_id}
+    return tuple(call_of(row) for row in (await conn.execute(_CALLS, said)).mappings())
+
+
+_MESSAGES: Final = (
+    select(messages)
+    .where(messages.c.org == OF_ORG, messages.c.task_id == OF_TASK, messages.c.seq > bindparam("after"))
+    .order_by(messages.c.seq)
+)
+_CALLS: Final = (
+    select(calls).where(calls.c.org == OF_ORG, calls.c.task_id == OF_TASK).order_by(calls.c.number)
+)

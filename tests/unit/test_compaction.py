@@ -8,14 +8,16 @@ from hypothesis import strategies as st
 
 from core.calls import Call, CallState, Outcome, ParksAs
 from core.compaction import clearing, tokens
+from core.fence import FENCE
 from core.model import Request, ToolSpec, Turn, WireCall
 from core.tasks import Message, MessageKind
 from core.testing import check_history
-from core.transcript import CLEARED, CLEARED_EFFECT, WORTH_CLEARING, clearable, turns
+from core.transcript import CLEARED, CLEARED_EFFECT, WORTH_CLEARING, clearable, result_text, turns
 from core.work import NewMessage
 from tests.contract import factories as make
 
-BEGINS, ENDS = "----- begin 7f3a -----", "----- end 7f3a -----"
+MARK = "7f3a" * 8
+BEGINS, ENDS = f"[{MARK}: words from outside", f"[{MARK}: end of the words from outside]"
 SYSTEM = "You are Sam."
 SAID = (MessageKind.OWNER, MessageKind.EXTERNAL, MessageKind.REPLY, MessageKind.NUDGE, MessageKind.NOTE)
 
@@ -27,10 +29,9 @@ ROWS = [*[MessageKind.ASSISTANT] * 8, *SAID, MessageKind.COMPACT, None]
 def results(draw: st.DrawFn) -> dict[str, Any]:
     outcome = draw(st.sampled_from([*[Outcome.SUCCEEDED] * 12, *Outcome]))
     text = "x" * draw(st.sampled_from(LENGTHS))
-    if draw(st.booleans()):
-        text = f"{BEGINS}\n{text}\n{ENDS}"
     key = "value" if outcome in (Outcome.SUCCEEDED, Outcome.ANSWERED) else "error"
-    return {"outcome": outcome, "result": {key: text}}
+    fence = {FENCE: MARK} if draw(st.booleans()) else {}
+    return {"outcome": outcome, "result": {key: text, **fence}}
 
 
 @st.composite
@@ -52,8 +53,10 @@ def stories(draw: st.DrawFn) -> tuple[list[Message], list[Call]]:
             body = {"text": "I see." if draw(st.booleans()) else None}
             messages.append(_message(messages, episode, round_, what, body))
         else:
-            text = f"{BEGINS}\n{'y' * draw(st.sampled_from(LENGTHS))}\n{ENDS}"
-            messages.append(_message(messages, episode, round_, what, {"text": text}))
+            body = {"text": "y" * draw(st.sampled_from(LENGTHS))}
+            outside = what in (MessageKind.EXTERNAL, MessageKind.REPLY)
+            fenced = {**body, FENCE: MARK} if outside else body
+            messages.append(_message(messages, episode, round_, what, fenced))
     return messages, calls
 
 
@@ -95,8 +98,12 @@ def row_of(new: NewMessage, so_far: list[Message], episode: int = 1, round_: int
 def whole(kept: str, call: Call, changed: str | None) -> bool:
     """*changed* is what a clearing makes of *kept*, and may make of it."""
     cleared = CLEARED if call.pure else CLEARED_EFFECT
-    returned = call.result.get("value", "")
-    return clearable(call) and changed == kept.replace(str(returned), cleared)
+    return clearable(call) and changed == kept.replace(result_text(call.result), cleared)
+
+
+def fences(turn: Turn) -> tuple[int, int]:
+    """How many fences begin in *turn*, and how many end."""
+    return (turn.text or "").count(BEGINS), (turn.text or "").count(ENDS)
 
 
 @pytest.mark.rule("I26")
@@ -121,6 +128,10 @@ def test_a_compaction_takes_nothing_but_what_tools_returned(story: tuple[list[Me
         assert whole(one.text or "", call, other.text)
         assert (BEGINS in (other.text or "")) == (ENDS in (other.text or "")) is False
         assert ("The owner changed it" in (one.text or "")) == ("The owner changed it" in (other.text or ""))
+    assert [fences(turn) for turn in after if turn.role == "user"] == [
+        fences(turn) for turn in before if turn.role == "user"
+    ]
+    assert all(begun == ended for begun, ended in map(fences, after))
     assert sum(len(t.text or "") for t in after) < sum(len(t.text or "") for t in before)
 
 
