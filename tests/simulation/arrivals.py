@@ -35,8 +35,8 @@ def check(watch: Watch, process: Process, arrival: Arrival, context: ToolContext
     demand(call.tool == arrival.tool, "I4: another tool ran than the row says")
     demand(call.tool_digest == process.host.tools[call.tool].digest, "I30: the tool is not as it was then")
     if call.pure:  # it may run again, also by a run that lost its task (C20)
-        asked = call.state is CallState.PARKED
-        demand(not asked and call.verdict is Verdict.RUN, f"C1: {call.tool} ran, which may not run by itself")
+        decided = any(p.state is ParkState.DECIDED for p in _parks(watch, call))
+        demand(decided or call.verdict is Verdict.RUN, f"C1: {call.tool} ran, which may not run by itself")
         return
     demand(call.state not in _NOT_SENT, f"I2: {call.tool} arrived and is {call.state}")
     demand(call.epoch is not None and call.epoch <= task.epoch, "I2: nobody marked what arrived")

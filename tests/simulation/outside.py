@@ -56,6 +56,9 @@ class Provider:
         """The way back."""
         if self.faults.strikes(Fault.KILLED_IN_HANDLER, 0.02):
             process.die("with the provider's answer")
+        if self.faults.strikes(Fault.STALLED, 0.05):  # with the answer in hand, which is late then
+            process.stall(self.rng.uniform(1.2, 3) * LEASE_SECONDS)
+            await process.travel()
         if self.faults.strikes(Fault.PROVIDER_LOST_ANSWER, 0.06):
             raise TimeoutError
         if self.faults.strikes(Fault.PROVIDER_BREAKS, 0.05):

@@ -109,6 +109,10 @@ class Process:
     def terminate(self) -> None:
         self._stop.set()
 
+    def stall(self, seconds: float) -> None:
+        """For so long nothing of it goes on, its heartbeat included."""
+        self.stalled_until = self._loop.time() + seconds
+
     def kill(self) -> None:
         """Gone: whatever it was doing ends here, and its ports answer nobody any more."""
         self.alive = False

@@ -209,7 +209,7 @@ class World:
             if alive and faults.strikes(Fault.TERMINATED, 0.04):
                 rng.choice(alive).terminate()
             if alive and faults.strikes(Fault.STALLED, 0.08):
-                rng.choice(alive).stalled_until = self._loop.time() + rng.uniform(1, 3) * LEASE_SECONDS
+                rng.choice(alive).stall(rng.uniform(1, 3) * LEASE_SECONDS)
             if alive and faults.strikes(Fault.CLOCK_STEPPED, 0.1):
                 rng.choice(alive).clock.skew_seconds = rng.choice((-1, 1)) * DAY_SECONDS
             if faults.strikes(Fault.TIME_JUMPED, 0.04):
