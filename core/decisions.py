@@ -137,10 +137,10 @@ class Desk:
         What the folder takes away is recorded as *by*'s finding and gone from now on, also from folders to
         come; first seen, a folder is taken as it is.
         """
-        agent, people, risks = self.agent(key), self.store.people, risks_of(self.host)
+        agent = self.agent(key)
         if not agent.digest:
             return agent
-        folder = rights_of(agent)
+        folder, people, risks = rights_of(agent), self.store.people, risks_of(self.host)
         while True:
             was = await people.rights(org, key)
             now = folder if was is None else effective(was, folder, risks)

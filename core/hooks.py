@@ -110,7 +110,7 @@ class Hooks:
             reached = await self._asked(self.host.reach_key, task, tool, call.args)
         except HostFailed:
             return Addressed(problem="the app did not say whom it goes to")
-        return Addressed(key=same_send(key or None), reached=reached)
+        return Addressed(key=None if key in (None, "") else same_send(str(key)), reached=reached)
 
     async def problem(self, task: Task, call: Call) -> str | None:
         """Why *call* must not run, as the host says before it would; None: it may."""

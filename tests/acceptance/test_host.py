@@ -296,6 +296,20 @@ async def test_an_effect_whose_key_the_host_cannot_say_does_not_go_out(
     assert results(shop.model.requests[1])[0][1] == "Error: the app did not say whom it goes to"
 
 
+@pytest.mark.rule("I38", "I6")
+@pytest.mark.parametrize(("said", "kept"), [(7, "7"), (0, "0"), ("", None), (None, None)])
+async def test_a_key_that_is_no_text_is_taken_as_it_reads(
+    street: Street, said: Json, kept: str | None
+) -> None:
+    class Numbered(ShopHost):
+        def sent_key(self, task: Task, tool: Tool, args: Mapping[str, Json]) -> str | None:
+            return said  # type: ignore[no-any-return]
+
+    shop = opened(street, [*NOTE_SCRIPT], Numbered, sam=agent(settings=ALLOWED))
+    task = await done(shop)
+    assert ((await shop.call(task)).sent_key, shop.effects) == (kept, [NOTED])
+
+
 async def test_whom_an_effect_reaches_is_kept_with_its_call(street: Street) -> None:
     class Reaching(ShopHost):
         def reach_key(self, task: Task, tool: Tool, args: Mapping[str, Json]) -> Reached | None:

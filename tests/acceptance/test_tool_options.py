@@ -51,7 +51,7 @@ async def test_after_own_records_and_a_strangers_words_an_address_asks(street: S
     await shop.approve(view)
     await shop.run()
     assert fetched(shop) == ["https://evil.test/?q=A1"]
-    assert results(shop.model.requests[3])[0][1] == "a page"
+    assert "| a page" in (results(shop.model.requests[3])[0][1] or "")
 
 
 @pytest.mark.rule("C2")

@@ -6,7 +6,7 @@ from core.calls import Call, CallState, Outcome
 from core.gate import Verdict
 from core.ids import CallId, Run
 from core.moves.common import hash_of
-from core.parks import Park, ParkState
+from core.parks import Park, ParkKind, ParkState
 from core.tasks import MessageKind, Task, TaskState
 from tests.explorer.rows import Rows
 
@@ -142,8 +142,11 @@ class Checks:
                 demand(key not in decided, "I1: one version decided twice")
                 decided[key] = park
             if park.open and park.holds:
-                state = self.rows.calls[park.call_id].state
-                demand(state is CallState.PARKED, "C5: an open park on a call that is not parked")
+                call = self.rows.calls[park.call_id]
+                wants = park.kind is ParkKind.CONNECT and call.outcome is Outcome.FAILED
+                demand(
+                    wants or call.state is CallState.PARKED, "C5: an open park on a call that is not parked"
+                )
         for call in self.rows.calls.values():
             if call.state is CallState.PARKED:
                 own = [p for p in self.rows.parks.values() if p.call_id == call.id and p.open]

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from core.agents import Agent, Limits
 from core.decisions import Desk
-from core.errors import DecisionError, ModelBusy
+from core.errors import DecisionError, ModelBusy, NeedsConnect
 from core.gate import Risk, Setting
 from core.host import BaseHost
 from core.ids import CallId, EventKey, OrgId, ParkId, PersonId, Run, TaskId, Token, WorkerId
@@ -130,6 +130,8 @@ class Walk:
                 raise ValueError("no such thing") if call.pure else ConnectionRefusedError("nobody there")
             case 2:
                 raise TimeoutError
+            case 3:
+                raise NeedsConnect("Mail")
             case _:
                 return f"{name} {n} done"
 
@@ -239,6 +241,9 @@ class Walk:
         if park.kind is ParkKind.UNKNOWN:
             choices = (Choice.WENT_OUT,) if willing else park.choices
             return Decision(kind=DecisionKind.CHOICE, choice=self.rng.choice(choices))
+        if park.kind is ParkKind.CONNECT:
+            answers = (DecisionKind.CONNECTED, DecisionKind.DECLINE)
+            return Decision(kind=DecisionKind.CONNECTED if willing else self.rng.choice(answers))
         if park.kind is ParkKind.LIMIT:
             return Decision(
                 kind=DecisionKind.CHOICE, choice=Choice.STOP if willing else self.rng.choice(park.choices)
