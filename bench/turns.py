@@ -45,6 +45,8 @@ from core.worker import Worker
 from tests.postgres import PostgresUnavailable, serve
 
 ROUNDS = 10
+TASKS = 20
+"""At the least: few turns of one task alone would be measured by chance."""
 POOL = 5
 ORG = OrgId("org")
 
@@ -167,7 +169,8 @@ def _model() -> Iterator[str]:
 
 
 async def measure(kind: str, url: str, n: int, address: str) -> Figure:
-    """*n* tasks that begin together go through to their end, once one has gone before them."""
+    """Tasks, *n* of them at once, go through to their end, once one has gone before them."""
+    tasks = max(n, TASKS)
     await migrate(url)
     ids, clock, host = SystemIds(), SystemClock(), Host()
     host.model = OpenAIModel("bench", clock=clock, base_url=address)
@@ -178,16 +181,16 @@ async def measure(kind: str, url: str, n: int, address: str) -> Figure:
         worker = Worker(desk=desk, clock=clock, worker_id=WorkerId("w"), slots=n)
         await _open(store, ids, 1)
         await worker.until_idle()
-        await _open(store, ids, n)
+        await _open(store, ids, tasks)
         wall, cpu = time.perf_counter(), time.process_time()
         await worker.until_idle()
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-        done = await store.ledger.find(ORG, Query(states=frozenset({TaskState.DONE}), limit=n + 2))
+        done = await store.ledger.find(ORG, Query(states=frozenset({TaskState.DONE}), limit=tasks + 2))
     finally:
         await host.model.close()
         await store.close()
-    assert len(done) == n + 1, f"{len(done) - 1} of {n} tasks were done"
-    turns = n * (ROUNDS + 1)
+    assert len(done) == tasks + 1, f"{len(done) - 1} of {tasks} tasks were done"
+    turns = tasks * (ROUNDS + 1)
     return Figure(
         database=kind,
         at_once=n,

@@ -60,7 +60,7 @@ def test_a_turn_is_measured_to_its_end_and_its_table_is_the_pages(tmp_path: Path
     )
     assert ran.returncode == 0, ran.stderr
     figure = turns.Figure(**json.loads(ran.stdout))
-    assert (figure.database, figure.at_once, figure.turns) == ("SQLite", 2, 2 * (turns.ROUNDS + 1))
+    assert (figure.database, figure.at_once, figure.turns) == ("SQLite", 2, turns.TASKS * (turns.ROUNDS + 1))
     assert 0 < figure.cpu_ms < figure.wall_ms * 10
     assert turns.table_of([figure], 1).rows[0][:2] == ("SQLite", "2")
 
