@@ -28,7 +28,7 @@ def check(rows: Rows, task: Task) -> None:
             rounds.clear()
             continue
         result = {k: v for k, v in (call.result or {}).items() if k not in ("reminder", "fence")}
-        key = digest([call.tool, call.proposed_args, result])
+        key = digest([call.tool, call.tool_digest, call.proposed_args, result])  # a changed tool is another
         rounds.setdefault(key, set()).add(place)
         demand(
             len(rounds[key]) <= MOST, f"I25: {call.tool} was called {len(rounds[key])} times with one result"

@@ -426,7 +426,7 @@ def test_what_was_given_as_a_schema_may_change_without_changing_the_tool() -> No
 def test_a_task_finishes_with_a_result_of_its_schema() -> None:
     schema = {"type": "object", "properties": {"account": {"type": "string"}}, "required": ["account"]}
     end = tools.finish(schema)
-    assert (end.name, end.risk, end.pure) == ("finish", Risk.DRAFT, True)
+    assert (end.name, end.risk, end.pure) == ("finish", Risk.READ, True)
     assert tools.clean(end, '{"account": "a-1", "owner": "x"}').args == {"account": "a-1", "owner": "x"}
     with pytest.raises(BadArguments, match="account: is missing"):
         tools.clean(end, "{}")
