@@ -22,7 +22,7 @@ from tests.simulation.timing import WorldClock
 T = TypeVar("T")
 
 LEASE_SECONDS = 3.0
-PACE = Pace(poll=0.7, sweep=1.4, seal=4.0, post=1.0)
+PACE = Pace(poll=1.0, sweep=1.8, seal=5.0, post=1.3)
 SURFACE = "chat"
 
 WITHIN: ContextVar["Process | None"] = ContextVar("WITHIN", default=None)
