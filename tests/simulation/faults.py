@@ -25,6 +25,7 @@ class Fault(StrEnum):
     # the model
     MODEL_BUSY = "the model is busy"
     MODEL_REFUSES = "the model's service refuses"
+    MODEL_OVERFLOWS = "a request longer than the model takes"
     MODEL_SLOW = "a reply of many seconds"
     MODEL_BABBLES = "broken, strange and too many calls"
     MODEL_CUT = "replies that are empty, cut or held back"

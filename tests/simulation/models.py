@@ -4,7 +4,7 @@ import asyncio
 import random
 from dataclasses import dataclass
 
-from core.errors import ModelBusy, ModelRefused
+from core.errors import ModelBusy, ModelOverflow, ModelRefused
 from core.model import Finish, ModelReply, Request, Usage, WireCall
 from core.tasks import Task
 from core.testing import check_history
@@ -49,6 +49,8 @@ class Adversary:
             raise ModelBusy(retry_after_seconds=self.rng.choice((None, 1.0, 4.0)))
         if self.faults.strikes(Fault.MODEL_REFUSES, 0.01):
             raise ModelRefused("the service refuses this")
+        if self.faults.strikes(Fault.MODEL_OVERFLOWS, 0.04):
+            raise ModelOverflow
         if self.faults.strikes(Fault.MODEL_SLOW, 0.04):
             await asyncio.sleep(self.rng.uniform(0.5, 2) * LEASE_SECONDS)
         reply = self._reply(request)

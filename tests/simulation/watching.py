@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from core.agents import Limits
-from core.calls import Call
+from core.calls import Call, Outcome
 from core.ids import CallId, PersonId, Run, Token
 from core.model import Request
-from core.tasks import Json, Task
+from core.tasks import Json, MessageKind, Task
 from core.testing import InvalidHistory, check_history
 from core.testing.memory.rows import Rows
 from core.testing.memory.table import Wrote
 from core.tools import ToolContext
+from core.transcript import result_words, wire_id
 from tests.simulation import arrivals, transactions
 from tests.simulation.outside import INJECTED, Arrival, Provider
 from tests.simulation.process import Process
@@ -102,10 +103,26 @@ class Watch:
                 demand(
                     not outside or line.startswith("| "), f"I27: words from outside are read as {turn.role}"
                 )
+        said_rows = self.rows.messages.under("task", task.org, task.id)
+        if any(row.message.kind is MessageKind.COMPACT for row in said_rows):
+            self._cleared(task, request)
         now = self.rows.task(task.ref)
         if now is not None and now.epoch == task.epoch and now.worker == task.worker:
             held = [u.reserved for u in self.rows.usage if (u.org, u.agent) == (task.org, task.agent)]
             demand(sum(held) > 0, "I24: the model was asked, and nothing is reserved")
+
+    def _cleared(self, task: Task, request: Request) -> None:
+        """I26: what a compaction took away is what tools returned, and nothing else."""
+        self.seen["asked after a compaction"] += 1
+        demand(request.turns[0].role == "system", "I26: the system text is gone")
+        told = {turn.call_id: turn.text for turn in request.turns if turn.role == "tool"}
+        for call in self.rows.calls.under("task", task.org, task.id):
+            words = told.get(wire_id(call))
+            if words is None or not call.settled or words == result_words(call):
+                continue
+            returned = call.outcome is Outcome.SUCCEEDED and call.parks_as is None
+            still_unknown = call.outcome in (Outcome.SUCCEEDED, Outcome.FAILED) and "unknown" in words
+            demand(returned or still_unknown, f"I26: the result of a {call.outcome} {call.tool} was cleared")
 
     def call(self, org: str, call_id: CallId | None) -> Call | None:
         return None if call_id is None else self.rows.calls.get(org, call_id)
