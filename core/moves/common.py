@@ -12,8 +12,8 @@ from core.ids import CallId, Run
 from core.parks import Park, ParkKind, ParkState, shown_hash
 from core.people import SwitchMode
 from core.plan import AskModel, RunState, next_step, run_state, runnable
-from core.tasks import Json, Mode, Task, TaskState
-from core.work import Change, Entry, Fenced, Lost, PostIntent, PostKind, Spend, TaskEvent, Work
+from core.tasks import Json, MessageKind, Mode, Task, TaskState
+from core.work import Change, Entry, Fenced, Lost, NewMessage, PostIntent, PostKind, Spend, TaskEvent, Work
 
 CARD_PRIO: Final = 0
 REPORT_PRIO: Final = 0
@@ -110,6 +110,14 @@ def settled(call: Call, result: Result, at: datetime) -> Call:
     if call.settled:
         raise AssertionError(f"call {call.number} has its result already")
     return replace(call, state=CallState.SETTLED, outcome=result.outcome, result=result.result, settled_at=at)
+
+
+def owner_call_note(call: Call) -> tuple[NewMessage, ...]:
+    """An owner call answers no tool call of the model's, so its result joins as words of ours."""
+    if call.round is not None or not call.settled:
+        return ()
+    body = {"text": f"The owner had {call.tool} sent again.", "result": call.result, "outcome": call.outcome}
+    return (NewMessage(kind=MessageKind.NOTE, body=body),)
 
 
 def withdrawn(parks: Iterable[Park]) -> tuple[Park, ...]:

@@ -27,6 +27,7 @@ from core.moves.common import (
     gate,
     hash_of,
     moved,
+    owner_call_note,
     owns,
     riding,
     settled,
@@ -303,7 +304,7 @@ def _ended(
         task=_struck(work.task, [done.outcome]),
         calls=(done,),
         posts=cards(work, [call]) if call.state is CallState.APPROVED else (),
-        messages=_owner_call_note(done),
+        messages=owner_call_note(done),
         entry=entry(worker(run), "mark", rule=str(done.outcome), call_id=call.id, facts=result.result),
         events=(_event(done),),
     )
@@ -412,7 +413,7 @@ def outcome(
             calls=(done,),
             parks=parks,
             posts=cards(work, [call]) if parks or work.parks_of(call.id) else (),
-            messages=_owner_call_note(done),
+            messages=owner_call_note(done),
             entry=entry(worker(run), "outcome", rule=str(done.outcome), call_id=call.id, facts=_facts(done)),
             events=(_event(done),),
         )
@@ -440,14 +441,6 @@ def _unknown_park(call: Call, slip: Slip, at: datetime, *, looks: bool) -> Park:
         created_at=at,
         remind_at=at + PATIENCE.remind_in,
     )
-
-
-def _owner_call_note(call: Call) -> tuple[NewMessage, ...]:
-    """An owner call answers no tool call of the model's, so its result joins as words of ours."""
-    if call.round is not None:
-        return ()
-    body = {"text": f"The owner had {call.tool} sent again.", "result": call.result, "outcome": call.outcome}
-    return (NewMessage(kind=MessageKind.NOTE, body=body),)
 
 
 def _late(

@@ -26,6 +26,7 @@ from core.moves.common import (
     entry,
     error,
     hash_of,
+    owner_call_note,
     report_again,
     settled,
     stopped_at_once,
@@ -309,6 +310,7 @@ def _change(work: Work, parks: tuple[Park, ...], call: Call, name: str, **facts:
         calls=(call,),
         parks=parks,
         posts=cards(work, [call]),
+        messages=owner_call_note(call),
         entry=entry(park.by_person or "", "decide", rule=call.rule, call_id=call.id, facts=told),
         events=(TaskEvent(name="call_decided", call_id=call.id, data={"decision": name}),),
     )

@@ -20,6 +20,7 @@ from core.moves.common import (
     fenced,
     find_call,
     moved,
+    owner_call_note,
     owns,
     released,
     report,
@@ -261,6 +262,7 @@ def expire(agent: Agent) -> Move[tuple[Park, ...]]:
             calls=calls,
             parks=parks,
             posts=cards_of(work, parks),
+            messages=tuple(note for c in calls for note in owner_call_note(c)),
             entry=entry("sweeper", "expire", facts={"parks": [p.id for p in parks]}),
             events=tuple(TaskEvent(name="call_expired", call_id=c.id, data={"tool": c.tool}) for c in calls),
         )

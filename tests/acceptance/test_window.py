@@ -15,7 +15,7 @@ from core.parks import Choice, ParkKind
 from core.ports import ParkView
 from core.tasks import Json, Task, TaskState
 from core.testing import Line, calls, says
-from tests.acceptance.shop import NOTE, NOTED, REFUND, REFUNDED, Shop, Street, agent, settings, words
+from tests.acceptance.shop import NOTE, NOTED, PAST, REFUND, REFUNDED, Shop, Street, agent, settings, words
 
 BY_TO = {"send_note": "to", "refund": "order_id"}
 ALLOWED = agent(settings=settings(contact=Setting.ALLOW, spend=Setting.ALLOW, change=Setting.ALLOW))
@@ -146,8 +146,33 @@ async def test_what_may_have_gone_out_counts_until_somebody_says_it_did_not(
     assert shop.effects == ([] if asks else [NOTED_AGAIN])
 
 
+@pytest.mark.rule("C9", "C13", "C23")
+@pytest.mark.parametrize("ends", ["declined", "expired"])
+async def test_what_was_to_be_sent_again_and_was_not_is_told_to_the_model(street: Street, ends: str) -> None:
+    shop, view, first = await asked_again(street)
+    if ends == "declined":
+        await shop.decline(view, "once is enough")
+    else:
+        await street.sql.change_park(view.park, expires_at=PAST)
+    await shop.run()
+    assert shop.effects == [NOTED_AGAIN]
+    (told,) = [text for text in words(shop.model.requests[-1]) if "had send_note sent again" in text]
+    assert told.startswith("[note] The owner had send_note sent again. Result: Error: ")
+    assert ("once is enough" if ends == "declined" else "Expired, not run") in told
+    assert (await shop.task(first)).state is TaskState.DONE
+
+
 @pytest.mark.rule("C16", "C23", "I6")
 async def test_what_is_sent_again_asks_too_if_another_task_sent_it_meanwhile(street: Street) -> None:
+    shop, view, _ = await asked_again(street)
+    await shop.approve(view)
+    await shop.run()
+    assert shop.effects == [NOTED_AGAIN, NOTED]
+    assert words(shop.model.requests[-1])[-1].endswith("Result: Sent.")
+
+
+async def asked_again(street: Street) -> tuple[Shop, ParkView, Task]:
+    """An owner had an unknown note sent again, which another task sent meanwhile: so it asks first."""
     shop = opened(street)
     street.world.raises["send_note"] = ConnectionResetError("reset")
     first = await shop.ask()
@@ -163,10 +188,7 @@ async def test_what_is_sent_again_asks_too_if_another_task_sent_it_meanwhile(str
     assert shop.effects == [NOTED_AGAIN]
     view = await shop.view(first, 2)
     assert [code for code, _, _ in earlier(view)] == [f"{second.code}.1"]
-    await shop.approve(view)
-    await shop.run()
-    assert shop.effects == [NOTED_AGAIN, NOTED]
-    assert words(shop.model.requests[-1])[-1].endswith("Result: Sent.")
+    return shop, view, first
 
 
 # ── not asked ────────────────────────────────────────────────────────────────────────────────
