@@ -22,7 +22,7 @@ from tests.simulation.timing import WorldClock
 T = TypeVar("T")
 
 LEASE_SECONDS = 3.0
-PACE = Pace(poll=1.0, sweep=1.8, seal=5.0, post=1.3)
+PACE = Pace(poll=1.2, sweep=2.0, seal=6.0, post=1.5)
 SURFACE = "chat"
 
 WITHIN: ContextVar["Process | None"] = ContextVar("WITHIN", default=None)

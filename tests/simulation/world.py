@@ -127,7 +127,7 @@ class World:
     async def live(self) -> None:
         """The whole life; ends early at the first violation."""
         self._open()
-        living = [asyncio.create_task(self._keep_alive(n)) for n in range(self.rng.choice((1, 2, 2, 3)))]
+        living = [asyncio.create_task(self._keep_alive(n)) for n in range(self.rng.choice((2, 2, 3)))]
         course = asyncio.create_task(self._course())
         over = asyncio.create_task(self.watch.over.wait())
         await asyncio.wait((course, over), return_when=asyncio.FIRST_COMPLETED)
