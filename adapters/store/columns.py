@@ -7,6 +7,7 @@ from sqlalchemy import DateTime, Dialect, Text
 from sqlalchemy.types import JSON, TypeDecorator, TypeEngine
 
 from core.canonical import dump, load
+from core.errors import StoreError
 from core.tasks import Json
 
 SQLITE_NOW = "strftime('%Y-%m-%dT%H:%M:%f', 'now') || '000+00:00'"
@@ -61,4 +62,10 @@ class JsonText(TypeDecorator[Json]):
         return value if value is None or dialect.name == "postgresql" else dump(value)
 
     def process_result_value(self, value: Any, dialect: Dialect) -> Json:
-        return value if value is None or dialect.name == "postgresql" else load(value)
+        """Raises StoreError for text that is no JSON, which a hand in a file may have left."""
+        if value is None or dialect.name == "postgresql":
+            return value
+        try:
+            return load(value)
+        except ValueError as error:
+            raise StoreError("a stored value is no JSON any more: restore the row from a backup") from error

@@ -16,6 +16,7 @@ from adapters.store.tables import leases
 from core.errors import StoreError
 from tests.contract import factories as make
 from tests.contract.factories import AUDIT_KEY
+from tests.contract.planted_sql import SqlPlanted
 
 
 @pytest.fixture
@@ -197,3 +198,16 @@ async def test_a_read_sees_one_snapshot(db: Database) -> None:
 
     assert await db.read(body) == ([], [])
     assert await names(db) == ["a"]
+
+
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_a_row_that_somebody_broke_is_an_error_that_says_so_and_the_others_are_read(
+    sql: SqlPlanted,
+) -> None:
+    """bad-input 87; PostgreSQL takes no such text."""
+    await sql.save(make.organization(), make.task(), make.call())
+    other = await sql.task(make.organization().id, number=99)
+    await sql.run("UPDATE calls SET args = '{\"amount\": 12'")
+    with pytest.raises(StoreError, match="no JSON any more"):
+        await sql.store.ledger.story(make.task().ref)
+    assert (await sql.store.ledger.story(other.ref)).task.id == other.id
