@@ -22,7 +22,7 @@ from core.ids import CallId, Run
 from core.lookups import context_of
 from core.model import ModelReply, Request
 from core.moves.common import Answer, Result, ToolFacts, error
-from core.moves.effects import Marked, again, found_out, lost_result, mark, outcome, settle
+from core.moves.effects import Marked, again, found_out, lost_result, mark, outcome, repeating, settle
 from core.moves.ends import delay, end, fail, give_back
 from core.moves.rounds import note, record_reply, reserve, take
 from core.moves.waits import Asking, ask, rest
@@ -256,7 +256,7 @@ class TaskRun:
             private=private,
             crashed=crashed,
             repeats=max(counts.values(), default=0),
-            reserve=self._tokens,
+            reserve=self._to_reserve,
         )
         return self._keep(await self._change(move, _USAGE))
 
@@ -269,13 +269,12 @@ class TaskRun:
 
         async def one(call: Call) -> tuple[Call, _Ran]:
             async with gate:
-                if (problem := await self.hooks.problem(state.task, call)) is not None:
-                    return call, _Ran(result=error(Outcome.FAILED, problem))
+                if (objected := await self._objected(call, state)) is not None:
+                    return call, objected
                 return call, await self._handler(call, state)
 
-        done: list[tuple[Call, _Ran]] = []
-        for together in self._groups(calls, state):
-            done += await asyncio.gather(*(one(c) for c in together))
+        together = self._groups(calls, state)[0]  # the next ones are a step of their own: a stop comes first
+        done = await asyncio.gather(*(one(c) for c in together))
         answer: Answer = state
         if ended := [(c, ran) for c, ran in done if ran.needs is None]:
             results = {c.id: ran.result for c, ran in ended}
@@ -285,6 +284,15 @@ class TaskRun:
         if wanting and not isinstance(answer, Fenced):
             answer = await self._change(ask(self.run, self.agent, wanting))
         return answer
+
+    async def _objected(self, call: Call, state: RunState) -> _Ran | None:
+        """Why a read or draft must not run, by its tool's check or the host; None: it may."""
+        tool = self._tool(call, state)
+        found = None if tool is None else await check(tool, call.args, self._context(call, state), self.clock)
+        if isinstance(found, NeedsConnect):
+            return _Ran(result=error(Outcome.FAILED, str(found)), needs=found)
+        problem = found or await self.hooks.problem(state.task, call)
+        return None if problem is None else _Ran(result=error(Outcome.FAILED, problem))
 
     def _groups(self, calls: Sequence[Call], state: RunState) -> list[list[Call]]:
         """*calls* in their order, those next to each other that may run together."""
@@ -335,9 +343,23 @@ class TaskRun:
         need = Need(call=call.id, effect_key=own, sent_key=sent_key, roster=True, starts=True)
         marked = await self._change(move, need)
         if not isinstance(marked, Marked):
-            return marked
+            return await self._repeating(call.id, marked)
         ran = await self._handler(marked.call, marked.state)
         return await self._outcome(marked.call, ran, tool)
+
+    async def _repeating(self, call_id: CallId, answer: Answer) -> Answer:
+        """*answer*, with the count of how often the call it did not let run came out just so before (I25)."""
+        if isinstance(answer, Fenced):
+            return answer
+        ended = next((c for c in answer.calls if c.id == call_id and c.settled), None)
+        if ended is None or ended.outcome is None or ended.round is None:
+            return answer
+        history = self._history or await self.store.tasks.transcript(self.run.ref)
+        same = (ended, Result(outcome=ended.outcome, result=ended.result))
+        count = repeated(history.messages, history.calls, [same]).get(call_id, 0)
+        if count == 0:
+            return answer
+        return await self._change(repeating(self.run, self.agent, count))
 
     async def _outcome(self, call: Call, ran: _Ran, tool: Tool | None) -> Answer:
         move = outcome(
@@ -350,7 +372,7 @@ class TaskRun:
             private=ran.private,
             looks=tool is not None and tool.reconcile is not None,
             needs=None if ran.needs is None else {"account": ran.needs.account, "url": ran.needs.url},
-            reserve=self._tokens,
+            reserve=self._to_reserve,
         )
         answer = self._keep(await self._change(move, Need(call=call.id, usage=True)))
         if ran.result.outcome is not Outcome.UNKNOWN or isinstance(answer, Fenced) or tool is None:
@@ -358,11 +380,14 @@ class TaskRun:
         return await self._look_up(call, tool, answer)
 
     async def _look_up(self, call: Call, tool: Tool, state: RunState) -> Answer:
-        """An unknown call is looked up at its destination, where its tool can (C22)."""
-        went = await went_out(tool, call.args, self._context(call, state), self.clock)
-        if went is None:
+        """An unknown call is looked up at its destination, where its tool can (C22).
+
+        Only that it went out is believed at once: what is not there may still be on its way, sent by a
+        handler that outlived its time-out or its lease (K13, K15). That it did not is for a person to say.
+        """
+        if await went_out(tool, call.args, self._context(call, state), self.clock) is not True:
             return state
-        return await self._change(found_out(self.run, self.agent, call.id, went=went), Need(call=call.id))
+        return await self._change(found_out(self.run, self.agent, call.id), Need(call=call.id))
 
     async def _handler(self, call: Call, state: RunState) -> _Ran:
         """The call's result, and what else comes of it. Never raises but a cancellation."""
@@ -499,6 +524,11 @@ class TaskRun:
     def _tokens(self) -> int:
         """What the next request may cost at the most in output; its input is settled when it is known."""
         return self.agent.limits.reply_tokens
+
+    @property
+    def _to_reserve(self) -> int | None:
+        """What a change on the way to the next request reserves; None where that is held already."""
+        return self._tokens if self._reserved is None else None
 
     def _spent(self, reply: ModelReply) -> tuple[Spend, ...]:
         """The reservation becomes what was used, in the hour it was reserved in.

@@ -12,9 +12,10 @@ from typing import Final, TypeAlias
 
 from core.agents import Agent
 from core.calls import Call, CallState, Outcome
-from core.gate import Verdict
+from core.gate import Risk, Verdict
 from core.model import Finish
 from core.parks import Park, ParkKind
+from core.ruling import gate
 from core.tasks import Json, Message, MessageKind, Task
 from core.work import Work
 
@@ -131,7 +132,7 @@ def run_state(work: Work, agent: Agent, signals: Signals = QUIET) -> RunState:
     return RunState(
         task=task,
         agent=agent,
-        calls=work.round,
+        calls=tuple(_as_ruled(work, agent, c) for c in work.round),
         reply=reply,
         unread=task.unread,
         stop=task.stop_by is not None,
@@ -144,6 +145,17 @@ def run_state(work: Work, agent: Agent, signals: Signals = QUIET) -> RunState:
         repeats=task.repeats,
         connects=any(_connects(work, p) for p in work.open_parks),
     )
+
+
+def _as_ruled(work: Work, agent: Agent, call: Call) -> Call:
+    """A draft that was let run, as today's practice has it: it is only recorded then (I10).
+
+    Effects are gated again at their marker; drafts have none.
+    """
+    if not (call.state is CallState.PROPOSED and call.verdict is Verdict.RUN and call.risk == Risk.DRAFT):
+        return call
+    today = gate(work, agent, tool=call.tool, risk=call.risk)
+    return call if today.verdict is Verdict.RUN else replace(call, verdict=today.verdict, rule=today.rule)
 
 
 def _connects(work: Work, park: Park) -> bool:

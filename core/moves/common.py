@@ -5,14 +5,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from core.agents import Agent, setting_for
+from core.agents import Agent
 from core.calls import Call, CallState, Outcome
-from core.gate import Ruling, rule
 from core.ids import CallId, Run
 from core.parks import Park, ParkKind, ParkState, shown_hash
-from core.people import SwitchMode
 from core.plan import AskModel, RunState, next_step, run_state, runnable
-from core.tasks import Json, MessageKind, Mode, Task, TaskState
+from core.tasks import Json, MessageKind, Task, TaskState
 from core.work import Change, Entry, Fenced, Lost, NewMessage, PostIntent, PostKind, Spend, TaskEvent, Work
 
 CARD_PRIO: Final = 0
@@ -77,19 +75,6 @@ def riding(
         return change, (state, None)
     spend = reservation(reserve, at)
     return replace(change, spend=(*change.spend, spend)), (state, spend)
-
-
-def gate(work: Work, agent: Agent, *, tool: str, risk: str) -> Ruling:
-    """What the gate says today of *tool* in this task: its origin, taint, mode and settings as they are."""
-    task, switch = work.task, work.switch
-    practice = switch is not None and switch.mode is SwitchMode.OBSERVE and task.mode is Mode.NORMAL
-    return rule(
-        risk,
-        origin=task.origin,
-        taint=task.taint,
-        mode=Mode.OBSERVE if practice else task.mode,
-        setting=setting_for(agent, switch, tool=tool, risk=risk),
-    )
 
 
 def hash_of(task: Task, call: Call, args: Json) -> str:

@@ -24,7 +24,6 @@ from core.moves.common import (
     error,
     fenced,
     find_call,
-    gate,
     hash_of,
     moved,
     owner_call_note,
@@ -38,6 +37,7 @@ from core.moves.common import (
 from core.moves.waits import PATIENCE, approval_park
 from core.parks import UNKNOWN_CHOICES, Choice, DecisionKind, Park, ParkKind, ParkState, Slip
 from core.plan import RunState, run_state
+from core.ruling import gate
 from core.tasks import Json, MessageKind, Taint, Task
 from core.work import (
     Change,
@@ -459,11 +459,11 @@ def _late(
     return change, lost
 
 
-def found_out(run: Run, agent: Agent, call_id: CallId, *, went: bool) -> Move[Answer]:
-    """The destination says of an unknown call that it went out, or did not: its card is over (C22, K11).
+def found_out(run: Run, agent: Agent, call_id: CallId) -> Move[Answer]:
+    """The destination says of an unknown call that it went out: its card is over (C22, K11).
 
-    Needs: the call. A person who said so first is left alone. The model, told that it is unknown, reads
-    it as a note.
+    Needs: the call. A person who said so first is left alone; what somebody meanwhile had sent again, not
+    knowing this, is void while it has not started. The model, told that it is unknown, reads it as a note.
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, Answer]:
@@ -472,15 +472,46 @@ def found_out(run: Run, agent: Agent, call_id: CallId, *, went: bool) -> Move[An
         call = find_call(work, call_id)
         if call.outcome is not Outcome.UNKNOWN:
             return stands(work, agent, at, "no longer unknown")
-        known = replace(call, outcome=Outcome.SUCCEEDED if went else Outcome.FAILED)
+        known = replace(call, outcome=Outcome.SUCCEEDED)
+        again = tuple(
+            settled(c, error(Outcome.VOID, "Void, not run: the first one did go out."), at)
+            for c in work.calls
+            if c.resend_of == call.id and c.state in (CallState.APPROVED, CallState.PARKED)
+        )
+        over = (*(p for c in again for p in work.parks_of(c.id)), *_unknown_cards(work, call))
+        notes = (
+            found_note(call, "A look at the destination says", went=True),
+            *(note for c in again for note in owner_call_note(c)),
+        )
         change = Change(
             task=work.task,
-            calls=(known,),
-            parks=withdrawn(p for p in work.parks_of(call.id) if p.kind is ParkKind.UNKNOWN),
-            messages=(found_note(call, "A look at the destination says", went=went),),
-            posts=cards(work, [call]),
+            calls=(known, *again),
+            parks=withdrawn(over),
+            messages=notes,
+            posts=cards(work, [call, *again]),
             entry=entry(worker(run), "found_out", rule=str(known.outcome), call_id=call.id),
             events=(_event(known),),
+        )
+        return moved(work, change, agent, at)
+
+    return move
+
+
+def _unknown_cards(work: Work, call: Call) -> tuple[Park, ...]:
+    return tuple(p for p in work.parks_of(call.id) if p.kind is ParkKind.UNKNOWN)
+
+
+def repeating(run: Run, agent: Agent, repeats: int) -> Move[Answer]:
+    """A call that was not let run had come out just so *repeats* times before (I25)."""
+
+    def move(work: Work, at: datetime) -> tuple[Change | Lost, Answer]:
+        if not owns(work, run):
+            return fenced(run)
+        if work.task.repeats >= repeats:
+            return stands(work, agent, at, "counted already")
+        change = Change(
+            task=replace(work.task, repeats=repeats),
+            entry=entry(worker(run), "repeating", facts={"repeats": repeats}),
         )
         return moved(work, change, agent, at)
 

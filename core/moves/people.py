@@ -459,6 +459,7 @@ def owner_call(first: Call, call_id: CallId, *, number: int, episode: int) -> Ca
         outcome=None,
         result=None,
         effect_key=f"{first.effect_key or first.id}!{number}",
+        sent_key=None,  # the host says it of what will run: it may be edited first
         epoch=None,
         attempts=0,
         marked_at=None,
@@ -544,6 +545,8 @@ def incoming(event: Event, agent: Agent) -> Move[Task]:
     def move(work: Work, at: datetime) -> tuple[Change | Lost, Task]:
         if work.event is None:
             return Lost(why="somebody applied it already"), work.task
+        if work.task.stop_by is not None and not work.task.ended:
+            return Lost(why="it is being stopped: offered again, to start an episode"), work.task
         question = _question_for(work, event)
         if question is not None:
             change = _answered(work, question, event, at)
@@ -557,7 +560,7 @@ def incoming(event: Event, agent: Agent) -> Move[Task]:
 
 def _question_for(work: Work, event: Event) -> Park | None:
     """The open question that the words of *event* answer: its writer may decide it, and it still counts."""
-    if event.kind is not EventKind.MESSAGE or work.task.stop_by is not None:
+    if event.kind is not EventKind.MESSAGE:
         return None
     questions = (p for p in work.open_parks if p.kind is ParkKind.QUESTION)
     return next((p for p in questions if _may_decide(work, p, PersonId(_actor(event)))), None)

@@ -11,9 +11,10 @@ from core.fence import FENCE, mark_of
 from core.gate import Ruling, Verdict
 from core.ids import CallId, Run
 from core.model import ModelReply
-from core.moves.common import Answer, entry, fenced, gate, moved, owns, reservation, stands, worker
+from core.moves.common import Answer, entry, fenced, moved, owns, reservation, stands, worker
 from core.parks import shown_hash
 from core.plan import QUIET, AskModel, Reply, RunState, Signals, next_step, run_state
+from core.ruling import gate
 from core.tasks import Json, MessageKind, Taint, Task
 from core.work import Change, Event, EventKind, Fenced, Lost, Move, NewMessage, Spend, TaskEvent, Work
 
