@@ -226,7 +226,8 @@ class ReportView:
         title = Text(f"{task.code} {task.state}", style=f"bold {style}")
         record = self._record()
         words = text(report.words or "(no words)", lines=True)
-        said = Group(Text(f"{visible(self.agent)} says", style="dim"), words)
+        who = f"{visible(self.agent)} says" if report.own_words else "Ended"
+        said = Group(Text(who, style="dim"), words)
         body: RenderableType
         if options.max_width >= 100:
             beside = Table.grid(padding=(0, 4), expand=True)

@@ -8,6 +8,7 @@ import asyncio
 import sys
 from collections.abc import Coroutine, Sequence
 from enum import StrEnum
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -30,6 +31,9 @@ class Commands(TyperGroup):
         **extra: Any,
     ) -> Any:
         """Run the command that *args* name and leave with its status."""
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, TextIOWrapper):  # a terminal that lacks a character shows ? for it
+                stream.reconfigure(errors="replace")
         try:
             status = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
         except GatepostError as error:

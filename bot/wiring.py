@@ -6,8 +6,9 @@ by whoever gets that far, so that ``--help`` and a wrong setting answer at once.
 
 import importlib
 import os
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+import traceback
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from socket import gethostname
@@ -17,14 +18,16 @@ from adapters.folders import check_against, load_agents
 from adapters.ids import SystemIds
 from adapters.model_openai import OpenAIModel
 from bot.settings import Settings, audit_key
+from core.audit import mac
 from core.builtins import BUILTINS
 from core.decisions import Desk
-from core.errors import ConfigError
+from core.errors import ConfigError, GatepostError
 from core.host import BaseHost, chief_of
 from core.ids import WorkerId
 from core.loop import OnStep, nobody_looks_on
-from core.ports import Clock, Ids, Model, Store
+from core.ports import Clock, Ids, Ledger, Model, Store
 from core.poster import Poster
+from core.tools import Tool
 from core.worker import Worker
 
 DEFAULT_HOST = "bot.demo.shop:Shop"
@@ -70,7 +73,9 @@ async def opened(settings: Settings) -> AsyncIterator[App]:
     try:
         store = await open_store(settings, ids)
         try:
-            await host.open()
+            await check_key(store.ledger, audit_key(settings))
+            with _of_the_host(settings, "could not open"):
+                await host.open()
             try:
                 load_host_agents(host, settings)
                 desk = Desk(store=store, host=host, ids=ids)
@@ -106,6 +111,24 @@ async def open_store(settings: Settings, ids: Ids) -> Store:
     )
 
 
+async def check_key(ledger: Ledger, key: bytes) -> None:
+    """What is written from here on is signed as what is there. Raises ConfigError naming AUDIT_KEY.
+
+    Looked at on one entry, the newest of the first organization that has any: with another key every new
+    entry would later read as edited.
+    """
+    for org in await ledger.organizations():
+        head = await ledger.head(org)
+        entries = await ledger.audit(org, head.seq - 1, 1) or await ledger.unsealed(org, 1)
+        if entries and mac(key, entries[0]) != entries[0].mac:
+            raise ConfigError(
+                "AUDIT_KEY: this AUDIT_KEY is not the one they were signed with, or the newest entry of the "
+                "audit was edited; `python -m bot audit verify` tells. Nothing was written"
+            )
+        if entries:
+            return
+
+
 def check_folder(database_url: str) -> None:
     """A SQLite file may be made. Raises ConfigError where its folder is missing."""
     path = sqlite_file(database_url)
@@ -131,7 +154,8 @@ def load_host(settings: Settings) -> BaseHost:
     name = settings.host_app or DEFAULT_HOST
     module, _, attribute = name.partition(":")
     try:
-        found = getattr(importlib.import_module(module), attribute, None)
+        with _of_the_host(settings, "can't be imported"):
+            found = getattr(importlib.import_module(module), attribute, None)
     except ImportError as error:
         raise ConfigError(
             f"HOST_APP: {name} can't be imported ({error}); check its spelling, and that its folder is on "
@@ -141,13 +165,37 @@ def load_host(settings: Settings) -> BaseHost:
         raise ConfigError(f"HOST_APP: {module} has no {attribute}; write <module>:<class>")
     if not (isinstance(found, type) and issubclass(found, BaseHost)):
         raise ConfigError(f"HOST_APP: {name} is no host; derive it from BaseHost")
-    try:
+    with _of_the_host(settings, "can't be made"):
         host = found()
-    except TypeError as error:
-        raise ConfigError(f"HOST_APP: {name} can't be made without arguments ({error})") from error
+    _check_tools(host, name)
     if settings.host_app is None and has_model(settings):
         host.model = None  # the example's own model is scripted; a real one was asked for
     return host
+
+
+@contextmanager
+def _of_the_host(settings: Settings, what: str) -> Iterator[None]:
+    """An app's own code: whatever it raises, its operator is told what and where (decision 9)."""
+    try:
+        yield
+    except (GatepostError, ImportError):
+        raise
+    except Exception as error:
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(frame.filename).name}:{frame.lineno}"
+        name = settings.host_app or DEFAULT_HOST
+        raise ConfigError(f"HOST_APP: {name} {what} ({type(error).__name__}: {error}; {place})") from error
+
+
+def _check_tools(host: BaseHost, name: str) -> None:
+    """Its tools are a mapping by their names. Raises ConfigError."""
+    if not isinstance(host.tools, Mapping):
+        raise ConfigError(f"HOST_APP: the tools of {name} must be a mapping: {{t.name: t for t in …}}")
+    for key, tool in host.tools.items():
+        if not isinstance(tool, Tool):
+            raise ConfigError(f"HOST_APP: the tool {key} of {name} is none; make it with @tool")
+        if tool.name != key:
+            raise ConfigError(f"HOST_APP: the tool {tool.name} of {name} is filed as {key}; use its name")
 
 
 def load_host_agents(host: BaseHost, settings: Settings) -> None:

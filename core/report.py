@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from core.calls import Call, CallState, Outcome
+from core.canonical import dump
 from core.parks import Choice, Park, ParkKind, ParkState
 from core.people import Roster
 from core.tasks import Json, Task, TaskState
@@ -27,6 +28,7 @@ class Report:
 
     task: Task
     words: str  # the agent's own, or why it ended without any
+    own_words: bool  # they are the agent's own
     done: tuple[Line, ...]
     not_done: tuple[Line, ...]
     unknown: tuple[Line, ...]
@@ -70,7 +72,11 @@ def build(
         elif not (call.pure and call.outcome is Outcome.ANSWERED):
             place, note = _place(call, parks, roster)
             lists[place].append(Line(call=call, note=note))
-    return Report(task=task, words=_words(task), reads=reads, **{k: tuple(v) for k, v in lists.items()})
+    own = _own_words(task)
+    words = own or _words(task)
+    return Report(
+        task=task, words=words, own_words=bool(own), reads=reads, **{k: tuple(v) for k, v in lists.items()}
+    )
 
 
 def _place(call: Call, parks: Sequence[Park], roster: Roster | None) -> tuple[str, str]:
@@ -82,7 +88,9 @@ def _place(call: Call, parks: Sequence[Park], roster: Roster | None) -> tuple[st
     if call.outcome is Outcome.ANSWERED and any(p.kind is ParkKind.CONNECT for p in own):
         return "not_done", "not run: an account was connected first"
     if call.outcome in (Outcome.SUCCEEDED, Outcome.ANSWERED):
-        return "done", " · ".join(n for n in (edited(call), _settled_by(own, roster)) if n)
+        return "done", " · ".join(n for n in (edited(call), _settled_by(call.outcome, own, roster)) if n)
+    if call.outcome is Outcome.FAILED and (found := _settled_by(call.outcome, own, roster)):
+        return "not_done", found
     reason = next((p.reason for p in own if p.reason and p.state is ParkState.DECIDED), None)
     words = _NOT_DONE_WORDS[call.outcome] if call.outcome else ""
     return "not_done", f"{words}: {reason}" if reason else _why(call, words)
@@ -107,12 +115,13 @@ def _unknown(parks: Sequence[Park], roster: Roster | None) -> str:
     return f"may have gone out; {by} had it sent again"
 
 
-def _settled_by(parks: Sequence[Park], roster: Roster | None) -> str:
-    said = next((p for p in parks if p.choice in (Choice.WENT_OUT, Choice.DID_NOT)), None)
+def _settled_by(outcome: Outcome, parks: Sequence[Park], roster: Roster | None) -> str:
+    said = next((p for p in parks if p.choice in (Choice.WENT_OUT, Choice.DID_NOT, Choice.LOOK_UP)), None)
     if said is None:
         return ""
     by = roster.name(said.by_person) if roster else "the owner"
-    return f"{by} says it went out"
+    went = "it went out" if outcome is Outcome.SUCCEEDED else "it did not go out"
+    return f"{by} had it looked up: {went}" if said.choice is Choice.LOOK_UP else f"{by} says {went}"
 
 
 _ENDINGS = {
@@ -125,10 +134,15 @@ _ENDINGS = {
 }
 
 
-def _words(task: Task) -> str:
+def _own_words(task: Task) -> str:
+    """What the agent said at the end, or the result it finished with; empty: nothing."""
     said = (task.result or {}).get("value") if isinstance(task.result, dict) else None
-    if isinstance(said, str) and said.strip():
-        return said
+    if said is None or isinstance(said, str):
+        return said if said and said.strip() else ""
+    return dump(said)
+
+
+def _words(task: Task) -> str:
     failed = (task.result or {}).get("error") if isinstance(task.result, dict) else None
     if failed:
         return str(failed)

@@ -171,6 +171,11 @@ class Holds:
     verdict: Verdict
 
 
+def verdict_of(risk: str, setting: str) -> Verdict:
+    """What a call of *risk* does by *setting* in a task that an owner asked for."""
+    return _in_an_owners_task(risk, setting)
+
+
 def holding(agent: Agent, tools: Mapping[str, str], switch: Switch | None) -> tuple[Holds, ...]:
     """What holds today for each tool of *agent*, in its order; *tools*: the risks of all there are."""
     practice = switch is not None and switch.mode is SwitchMode.OBSERVE

@@ -26,6 +26,10 @@ DRAIN_SECONDS = 20.0
 """How long a stopping worker lets its steps finish; platforms kill 30 s after SIGTERM."""
 
 
+LONGEST_WAIT_SECONDS = 10.0
+"""Between two tries of a chore that fails: a database that is back is noticed soon, and not besieged."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pace:
     """Seconds between two looks of each chore."""
@@ -186,10 +190,18 @@ class Worker:
             await self.desk.store.tasks.change(run.ref, give_back(run))
 
     async def _every(self, seconds: float, chore: Callable[[], Awaitable[object]]) -> None:
+        name, failed = getattr(chore, "__name__", chore), 0
         while not (self._stopping and chore == self.claim):
             try:
                 await chore()
+                if failed:
+                    log.warning("%s works again, after %d tries", name, failed)
+                failed = 0
             except Exception:
-                # the top of the worker: the database may be away for a while
-                log.exception("%s failed; tried again", getattr(chore, "__name__", chore))
-            await self.clock.sleep(seconds)
+                # the top of the worker: the database may be away for a while, which is said once
+                if not failed:
+                    log.exception("%s failed; tried again until it works", name)
+                failed += 1
+            await self.clock.sleep(
+                min(LONGEST_WAIT_SECONDS, seconds * 2 ** min(failed, 10)) if failed else seconds
+            )

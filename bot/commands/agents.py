@@ -16,7 +16,18 @@ from core.host import risks_of
 from core.nearest import nearest
 from core.people import Organization, OrgState, Switch, SwitchMode
 from core.rights import Difference, differences, effective, rights_of, with_rights
-from core.switches import Choose, Holds, Limit, Pause, Practice, Resume, SwitchTo, check_choice, holding
+from core.switches import (
+    Choose,
+    Holds,
+    Limit,
+    Pause,
+    Practice,
+    Resume,
+    SwitchTo,
+    check_choice,
+    holding,
+    verdict_of,
+)
 from core.visible import visible
 
 DOES: Mapping[Verdict, tuple[str, str]] = {
@@ -148,7 +159,7 @@ async def accept(key: str, as_: str | None, *, yes: bool) -> None:
             _say(agent.name, " has all that its folder asks for.")
             return
         _say(agent.name, ", by its folder:")
-        for line in map(_difference, waits):
+        for line in (_difference(of, risks) for of in waits):
             console().print(text(f"  {line}"))
         if not yes and not typer.confirm("Accept?"):
             _say(agent.name, " works with what it had.")
@@ -158,11 +169,17 @@ async def accept(key: str, as_: str | None, *, yes: bool) -> None:
     _say(agent.name, " has them from its next run on.")
 
 
-def _difference(of: Difference) -> str:
-    absent = "asks" if of.is_host else "not among its tools"
-    before = absent if of.before is None else str(of.before)
-    after = absent if of.after is None else str(of.after)
-    return f"{'going to ' if of.is_host else ''}{of.tool}: {before} → {after}"
+def _difference(of: Difference, risks: Mapping[str, str]) -> str:
+    """What it does before and after, in the words of the list of agents."""
+
+    def does(setting: Setting | None) -> str:
+        if of.is_host:
+            return "asks" if setting is None else "runs"
+        if setting is None:
+            return "not among its tools"
+        return DOES[verdict_of(risks.get(of.tool, ""), setting)][0]
+
+    return f"{'going to ' if of.is_host else ''}{of.tool}: {does(of.before)} → {does(of.after)}"
 
 
 # ── looking ──────────────────────────────────────────────────────────────────────────────────

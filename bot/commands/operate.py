@@ -47,7 +47,8 @@ def check_agents() -> None:
         chief: str | None = chief_of(host)
     except LookupError as error:
         chief = None
-        wrong.append(str(error))
+        if not wrong:  # the chief may be in a folder that can't be read
+            wrong.append(str(error))
     if host.agents:
         console().print(_table(host.agents.values(), chief))
     if wrong:

@@ -259,7 +259,7 @@ async def test_a_folder_that_asks_for_more_is_shown_and_accepted(bot: CommandLin
     assert "refund (spend) asks" in listed
     assert "see it with: python -m bot agents accept lead" in listed
     refused = await bot.does("agents", "accept", "lead", typed="n\n")
-    assert "refund: ask → allow" in refused.out
+    assert "refund: asks → runs" in refused.out
     assert refused.out.endswith("Sam works with what it had.\n")
     accepted = await bot.does("agents", "accept", "lead", typed="y\n")
     assert accepted.out.endswith("Sam has them from its next run on.\n")
@@ -291,6 +291,9 @@ async def test_one_changed_byte_of_the_trail_is_named_by_its_number(
 
     wrong_key = bot.with_env(AUDIT_KEY="f" * 32)
     assert "this AUDIT_KEY is not the one they were signed with" in await wrong_key.refuses("audit", "verify")
+    refused = await wrong_key.refuses("new", "something else")
+    assert refused.startswith("AUDIT_KEY: this AUDIT_KEY is not the one they were signed with")
+    assert "something else" not in (await bot.does("tasks")).out
 
     hand = SqlPlanted(migrated_url)
     await hand.defenceless()

@@ -85,7 +85,8 @@ def report(words: str = "I refunded it.", **lists: tuple[Line, ...]) -> Report:
         created_at=AT,
     )
     places: dict[str, tuple[Line, ...]] = dict.fromkeys(("done", "not_done", "unknown", "waiting"), ())
-    return Report(task=task, words=words, reads=1, **{**places, **lists})
+    places.update(lists)
+    return Report(task=task, words=words, own_words=True, reads=1, **places)
 
 
 def printed(*shown: RenderableType, width: int = 80, colour: bool = False) -> str:
