@@ -225,7 +225,7 @@ _CAME_OF_IT = {
     Outcome.SUCCEEDED: "done",
     Outcome.FAILED: "failed",
     Outcome.UNKNOWN: "may have gone out",
-    Outcome.OBSERVED: "practice, not run",
+    Outcome.OBSERVED: "recorded, not run",
     Outcome.REFUSED: "refused, not run",
     Outcome.EXPIRED: "nothing was done",
     Outcome.WITHDRAWN: "not run: the task was stopped",

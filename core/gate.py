@@ -132,7 +132,10 @@ def rule(risk: str, *, origin: str, taint: str, mode: str, setting: str) -> Ruli
     if cell is BySetting.SETTING:
         verdict = Verdict.RUN if setting == Setting.ALLOW else Verdict.ASK
         return Ruling(verdict=verdict, rule=f"{risk}:{place}:{setting}")
-    return Ruling(verdict=Verdict(cell), rule=f"{risk}:{place}")
+    by_setting = place is Column.OBSERVE and mode != Mode.OBSERVE
+    return Ruling(
+        verdict=Verdict(cell), rule=f"{risk}:{place}:{setting}" if by_setting else f"{risk}:{place}"
+    )
 
 
 _WORDS: Mapping[str, str] = MappingProxyType(
@@ -169,6 +172,11 @@ _VERDICT_WORDS: Mapping[Verdict, str] = MappingProxyType(
 )
 
 
+def observed_by(rule: str) -> str:
+    """Why a call of *rule* was only recorded: practice, or what an owner or the folder says of it."""
+    return "setting: observe" if rule.endswith(":observe:observe") else "practice"
+
+
 def words(ruling: Ruling) -> str:
     """The rule as a sentence for a card: ``spend asks first in a task you asked for (setting: ask)``."""
     if (said := _WORDS.get(ruling.rule)) is not None:
@@ -176,4 +184,6 @@ def words(ruling: Ruling) -> str:
     risk, _, rest = ruling.rule.partition(":")
     place, _, setting = rest.partition(":")
     chosen = f" (setting: {setting})" if setting else ""
+    if place == Column.OBSERVE and setting:
+        return f"{risk} {_VERDICT_WORDS[ruling.verdict]}{chosen}"
     return f"{risk} {_VERDICT_WORDS[ruling.verdict]} in {_COLUMN_WORDS.get(place, place)}{chosen}"

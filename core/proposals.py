@@ -14,7 +14,7 @@ from core.builtins import BUILTINS
 from core.calls import Call, Outcome, ParksAs
 from core.canonical import digest
 from core.errors import BadArguments
-from core.gate import Risk, Ruling, Verdict, words
+from core.gate import Risk, Ruling, Verdict, observed_by, words
 from core.host import BaseHost
 from core.ids import CallId
 from core.model import ToolSpec, WireCall
@@ -165,7 +165,8 @@ def storable(text: str, cap: int) -> str:
 def told(call: Call, tools: Mapping[str, Tool]) -> Result:
     """The result of a call that the gate observes or refuses, in words the model can act on."""
     if call.verdict is Verdict.OBSERVE:
-        return error(Outcome.OBSERVED, "Practice: recorded, not run. Go on as if it were done.")
+        why = observed_by(call.rule)
+        return error(Outcome.OBSERVED, f"Recorded, not run ({why}). Go on as if it were done.")
     match call.rule:
         case "tool":
             return error(Outcome.REFUSED, f"There is no tool {call.tool}. Tools: {', '.join(sorted(tools))}.")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from core.calls import Call, CallState, Outcome
 from core.canonical import dump
+from core.gate import observed_by
 from core.parks import Choice, Park, ParkKind, ParkState
 from core.people import Roster
 from core.tasks import Json, Task, TaskState
@@ -38,7 +39,7 @@ class Report:
 
 _NOT_DONE_WORDS = {
     Outcome.FAILED: "failed",
-    Outcome.OBSERVED: "practice: recorded, not run",
+    Outcome.OBSERVED: "recorded, not run",
     Outcome.REFUSED: "refused",
     Outcome.DECLINED: "declined",
     Outcome.REVISED: "sent back to be changed",
@@ -93,6 +94,8 @@ def _place(call: Call, parks: Sequence[Park], roster: Roster | None) -> tuple[st
         return "not_done", found
     reason = next((p.reason for p in own if p.reason and p.state is ParkState.DECIDED), None)
     words = _NOT_DONE_WORDS[call.outcome] if call.outcome else ""
+    if call.outcome is Outcome.OBSERVED:
+        return "not_done", f"{words} ({observed_by(call.rule)})"
     return "not_done", f"{words}: {reason}" if reason else _why(call, words)
 
 

@@ -13,7 +13,7 @@ from core.agents import Agent
 from core.calls import Call, CallState, Outcome
 from core.canonical import canonical, dump
 from core.errors import IllegalMove
-from core.gate import Risk, Verdict, words
+from core.gate import Risk, Verdict, observed_by, words
 from core.ids import CallCode, CallId, Run
 from core.moves.common import (
     Answer,
@@ -199,7 +199,8 @@ def mark(
             return _parked_anew(work, call, agent, run, at, slip, shown, difference)
         ruling = gate(work, agent, tool=call.tool, risk=tool.risk if tool else call.risk)
         if ruling.verdict is Verdict.OBSERVE:
-            return _ended(work, call, error(Outcome.OBSERVED, "Practice: not run."), agent, run, at)
+            why = f"Recorded, not run ({observed_by(ruling.rule)}). Go on as if it were done."
+            return _ended(work, call, error(Outcome.OBSERVED, why), agent, run, at)
         if ruling.verdict is Verdict.REFUSE:
             return _ended(work, call, error(Outcome.REFUSED, f"Not run: {words(ruling)}."), agent, run, at)
         if ruling.verdict is Verdict.ASK and call.state is CallState.PROPOSED:

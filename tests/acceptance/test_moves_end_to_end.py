@@ -638,10 +638,12 @@ async def test_what_is_set_to_observe_is_recorded_and_not_run(street: Street) ->
     task = await shop.ask()
     await shop.run()
     (call,) = (await shop.story(task)).calls
-    assert (call.outcome, call.effect_key, call.rule) == (Outcome.OBSERVED, None, "contact:observe")
+    assert (call.outcome, call.effect_key, call.rule) == (Outcome.OBSERVED, None, "contact:observe:observe")
     assert shop.effects == []
     assert (await shop.story(task)).parks == ()
-    assert [line.note for line in (await shop.report(task)).not_done] == ["practice: recorded, not run"]
+    assert [line.note for line in (await shop.report(task)).not_done] == [
+        "recorded, not run (setting: observe)"
+    ]
     assert (await shop.task(task)).state is TaskState.DONE
 
 

@@ -222,7 +222,7 @@ ALLOW, ASK, OBSERVE = Setting.ALLOW, Setting.ASK, Setting.OBSERVE
         ({"spend": ASK}, {"refund": ALLOW}, "spend:owner:allow"),
         ({"refund": ASK}, {"spend": ALLOW}, "spend:owner:allow"),  # the switch first, whatever it names
         ({}, {"spend": ALLOW, "refund": ASK}, "spend:owner:ask"),
-        ({"spend": ALLOW}, {"refund": OBSERVE}, "spend:observe"),
+        ({"spend": ALLOW}, {"refund": OBSERVE}, "spend:observe:observe"),
         ({"spend": OBSERVE}, {"spend": ASK}, "spend:owner:ask"),
         ({"spend": ALLOW}, {"contact": ASK}, "spend:owner:allow"),
     ],
