@@ -93,16 +93,19 @@ def decide(click: Click, decision: Decision, agent: Agent, spare: Spare) -> Move
 
     Needs: token, event_id and roster. The waiting task is queued once something can run. Raises
     ParkNotFound, NotYourDecision, AlreadyDecided, ParkExpired, ParkWithdrawn, OutOfDate, or
-    DecisionError where this park can't be decided so.
+    DecisionError where this park can't be decided so, or the event decided another one.
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, Decided]:
-        if (again := work.repeated) is not None and again.call_id == _call_id(work, click):
+        again = work.repeated
+        if again is not None and _same_matter(again, work.park(click.token)):
             said = Decided(park=again, call=work.call(again.call_id), task=work.task)
             return Lost(why="this very click is recorded already"), said
         park = _open_park(work, click)
         call = work.call(park.call_id)
         _check_person(work, park, click.who)
+        if again is not None:
+            raise DecisionError("this click decided something else already: press the button once more")
         decided = replace(
             park,
             state=ParkState.DECIDED,
@@ -123,9 +126,12 @@ def decide(click: Click, decision: Decision, agent: Agent, spare: Spare) -> Move
     return move
 
 
-def _call_id(work: Work, click: Click) -> CallId | None:
-    park = work.park(click.token)
-    return None if park is None else park.call_id
+def _same_matter(one: Park, other: Park | None) -> bool:
+    """Both are one park, or versions of it: an edit's click is recorded on the version it made."""
+    if other is None or one.id == other.id:
+        return other is not None
+    own = one.call_id is not None and one.task_id == other.task_id
+    return own and (one.call_id, one.kind) == (other.call_id, other.kind)
 
 
 def _open_park(work: Work, click: Click) -> Park:
