@@ -157,7 +157,7 @@ async def test_a_card_shows_the_beginning_of_what_stands_beside_the_arguments_an
     @tool(risk="contact", preview=lambda to: "x" * 900_000, precondition=lambda to: {"y": "y" * 5000})
     async def post(to: str) -> str:
         """Post it."""
-        return await street.world.act("post", to)
+        return "posted"
 
     to = "z" * 4000
     shop = street.open([calls(("post", {"to": to}))], sam=agent(tools=("post",)), tools=[post])
