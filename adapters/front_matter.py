@@ -17,6 +17,7 @@ import yaml
 
 from core.errors import AgentFolderError
 from core.nearest import nearest
+from core.visible import hidden
 
 MAX_BYTES = 64 * 1024
 """Of a whole file, checked before it is parsed."""
@@ -64,7 +65,9 @@ def read_page(content: bytes, path: str) -> Page:
     """
     text = _text(content, path)
     front, body = _split(text, path)
-    return Page(path=path, keys=_Reader(path).read(front), body=body, text=text)
+    keys = _Reader(path).read(front)
+    _check_visible(text, path)
+    return Page(path=path, keys=keys, body=body, text=text)
 
 
 def _text(content: bytes, path: str) -> str:
@@ -86,6 +89,17 @@ def _text(content: bytes, path: str) -> str:
                 f"the control character U+{ord(bad):04X} stands here: remove it", path=path, line=number
             )
     return text
+
+
+def _check_visible(text: str, path: str) -> None:
+    """What an author reads is what the model is told (S29)."""
+    for number, row in enumerate(text.split("\n"), start=1):
+        if bad := hidden(row):
+            raise AgentFolderError(
+                f"U+{ord(bad):04X}, which can't be seen or moves what can, stands here: remove it",
+                path=path,
+                line=number,
+            )
 
 
 def _split(text: str, path: str) -> tuple[str, str]:
@@ -300,6 +314,8 @@ class Fields:
             raise self.wrong(key, "write text, in quotes if it looks like something else")
         if not value.strip():
             raise self.wrong(key, "it says nothing: write text, or leave the key out")
+        if bad := hidden(value):
+            raise self.wrong(key, f"it holds U+{ord(bad):04X}, which can't be seen: write what can")
         return value.strip()
 
     def line(self, key: str, most: int = 200) -> str:
@@ -307,10 +323,8 @@ class Fields:
         text = self.text(key)
         if len(text) > most:
             raise self.wrong(key, f"longer than {most} characters: shorten it")
-        if hidden := next(
-            (c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Co")), None
-        ):
-            raise self.wrong(key, f"it holds U+{ord(hidden):04X}, which can't be seen: write one plain line")
+        if bad := next((c for c in text if c in "\n\t"), None):
+            raise self.wrong(key, f"it holds U+{ord(bad):04X}: write one plain line")
         return text
 
     def shown(self, key: str) -> str:

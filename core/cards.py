@@ -22,6 +22,11 @@ from core.tasks import Json, Task
 from core.transcript import edited
 from core.visible import visible
 
+LONGEST_ASIDE = 3000
+"""Of what stands beside the arguments, in characters: what is decided on must not drown in it (I39)."""
+LONGEST_EARLIER = 1000
+"""Of each that was sent before: there may be several."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Field:
@@ -49,7 +54,7 @@ class Row:
     expires_at: datetime | None
     short_hash: str
     seen: str | None = None  # what is so now, by the tool's precondition; a decision holds while it stays so
-    preview: str | None = None  # what it would do, by its tool
+    preview: str | None = None  # what it would do, by its tool; the beginning, of this and what is seen
     url: str | None = None  # where an account is connected
     earlier: tuple[str, ...] = ()  # the same as other tasks sent it: who, when, where and what, newest first
 
@@ -147,8 +152,8 @@ def _row(
         risk=call.risk if call else "",
         why=_why(park, call),
         fields=_fields(call, editable.get(call.tool)) if call else (),
-        seen=shown_value(park.shown["seen"]) if "seen" in park.shown else None,
-        preview=shown_value(park.shown["preview"]) if "preview" in park.shown else None,
+        seen=_aside(park.shown["seen"]) if "seen" in park.shown else None,
+        preview=_aside(park.shown["preview"]) if "preview" in park.shown else None,
         url=visible(str(park.shown["url"])) if park.shown.get("url") else None,
         earlier=tuple(_earlier(one) for one in park.shown.get("earlier", ())),
         choices=choices if park.open else (),
@@ -182,7 +187,7 @@ def _why(park: Park, call: Call | None) -> str:
     if call is None or park.kind is ParkKind.LIMIT:
         return "It goes on when you say how far."
     if problem := park.shown.get("problem"):
-        return f"It asks again: {visible(str(problem))}"
+        return f"It asks again: {visible(_cut(str(problem), LONGEST_ASIDE))}"
     if park.shown.get("earlier"):
         return "It asks since another task sent the same, or may have."
     return words(Ruling(verdict=call.verdict, rule=call.rule))
@@ -191,7 +196,8 @@ def _why(park: Park, call: Call | None) -> str:
 def _earlier(one: Json) -> str:
     """t-3.1, sam, 29 Nov 10:04 UTC: send_note {"to":"x"} · succeeded"""
     at = f", {_day(datetime.fromisoformat(one['at']))}" if one["at"] else ""
-    return visible(f"{one['code']}, {one['agent']}{at}: {one['tool']} {dump(one['args'])} · {one['state']}")
+    args = _cut(dump(one["args"]), LONGEST_EARLIER)
+    return visible(f"{one['code']}, {one['agent']}{at}: {one['tool']} {args} · {one['state']}")
 
 
 def _fields(call: Call, editable: Collection[str] | None) -> tuple[Field, ...]:
@@ -214,6 +220,16 @@ def _field(name: str, args: dict[str, Json], before: dict[str, Json], *, editabl
 def shown_value(value: Json) -> str:
     """An argument as a card shows it: text as it is but for what hides, other values as JSON to the digit."""
     return visible(value, lines=True) if isinstance(value, str) else visible(dump(value))
+
+
+def _aside(value: Json) -> str:
+    """*value* as `shown_value` has it, its beginning alone where it is long."""
+    text = value if isinstance(value, str) else dump(value)
+    return visible(_cut(text, LONGEST_ASIDE), lines=isinstance(value, str))
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[:most]}… (the first {most:,} of {len(text):,} characters)"
 
 
 _AFTER = {

@@ -24,6 +24,7 @@ from core.ids import CallCode, CallId, OrgId, ParkId, Token
 from core.moves.people import Click, Decided, Decision, Spare, decide
 from core.parks import DecisionKind, ParkKind, Slip
 from core.people import Person
+from core.plan import LimitKind
 from core.ports import Ids, NotFound, ParkView, Store
 from core.rights import differences, effective, rights_of, with_rights
 from core.tasks import Json
@@ -86,7 +87,8 @@ class Desk:
             shown_hash=view.park.shown_hash,
         )
         spare = Spare(slip=slip(self.ids), call_id=CallId(self.ids.new()))
-        need = Need(token=view.park.token, event_id=by.event_id, roster=True)
+        of_budget = view.park.kind is ParkKind.LIMIT and view.park.shown.get("limit") == LimitKind.BUDGET
+        need = Need(token=view.park.token, event_id=by.event_id, roster=True, usage=of_budget)
         move = decide(click, decision, self.agent(view.task.agent), spare)
         return await self.store.tasks.change(view.task.ref, move, need)
 

@@ -204,6 +204,17 @@ def breach(work: Work, agent: Agent) -> Breach | None:
     return None
 
 
+def over_budget(work: Work, agent: Agent) -> int:
+    """How many tokens of the day are beyond the agent's budget, whichever task used them.
+
+    From there on counts what an owner gives more, or it might be used up before it is given. 0 where the
+    Work has no usage.
+    """
+    if agent.limits.daily_tokens is None or work.daily_tokens is None:
+        return 0
+    return max(0, work.daily_tokens - agent.limits.daily_tokens)
+
+
 # ── the steps ────────────────────────────────────────────────────────────────────────────────
 
 

@@ -12,6 +12,29 @@ def visible(text: str, *, lines: bool = False) -> str:
     return "".join(c if _shows(c, lines=lines) else f"⟨U+{ord(c):04X}⟩" for c in text)
 
 
+def hidden(text: str) -> str | None:
+    """The first character of *text* that hides or reorders others; line breaks, tabs and emoji don't."""
+    if text.isascii() and text.isprintable():
+        return None
+    for n, c in enumerate(text):
+        if not (
+            c == "\t" or _shows(c, lines=True) or _in_emoji(text[max(n - 1, 0) : n], c, text[n + 1 : n + 2])
+        ):
+            return c
+    return None
+
+
+def _in_emoji(before: str, c: str, after: str) -> bool:
+    """*c* says, once, how the sign *before* it is drawn, or joins it to the one *after*."""
+    if c == "\ufe0f":
+        return after == "\u20e3" or _is_sign(before)
+    return c == "\u200d" and (before == "\ufe0f" or _is_sign(before)) and _is_sign(after)
+
+
+def _is_sign(c: str) -> bool:
+    return bool(c) and unicodedata.category(c) in ("So", "Sm", "Sk")
+
+
 def _shows(c: str, *, lines: bool) -> bool:
     if c == "\n":
         return lines

@@ -37,9 +37,13 @@ class Time(TypeDecorator[datetime]):
         return moment if dialect.name == "postgresql" else moment.isoformat(timespec="microseconds")
 
     def process_result_value(self, value: Any, dialect: Dialect) -> datetime | None:
+        """Raises StoreError for text that is no moment."""
         if value is None:
             return None
-        moment: datetime = datetime.fromisoformat(value) if isinstance(value, str) else value
+        try:
+            moment: datetime = datetime.fromisoformat(value) if isinstance(value, str) else value
+        except ValueError as error:
+            raise StoreError("a stored value is no time any more: restore the row from a backup") from error
         return moment.astimezone(UTC)
 
 

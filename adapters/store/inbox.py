@@ -8,6 +8,7 @@ from sqlalchemy import select, tuple_, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store.engine import Database
+from adapters.store.readable import taken
 from adapters.store.rows import event_of, event_row
 from adapters.store.tables import inbox
 from core.ids import EventKey, TaskRef
@@ -43,13 +44,13 @@ class SqlInbox:
                 .limit(n)
                 .with_for_update(skip_locked=True)
             )
-            rows = (await conn.execute(offered)).mappings().all()
-            if rows:
-                taken = tuple_(*_KEY).in_([(row["source"], row["event_id"]) for row in rows])
+            events = await taken(conn, offered, inbox, event_of)
+            if events:
+                these = tuple_(*_KEY).in_([(event.key.source, event.key.event_id) for event in events])
                 hidden_until = now + timedelta(seconds=visible_seconds)
                 values = {"due_at": hidden_until, "attempts": inbox.c.attempts + 1}
-                await conn.execute(update(inbox).where(taken).values(values))
-            return [replace(event_of(row), attempts=row["attempts"] + 1) for row in rows]
+                await conn.execute(update(inbox).where(these).values(values))
+            return [replace(event, attempts=event.attempts + 1) for event in events]
 
         return await self._db.write(body)
 

@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Select, Subquery, and_, exists, func, sele
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store.engine import Database
+from adapters.store.readable import taken
 from adapters.store.rows import Row, post_of, task_of
 from adapters.store.tables import calls, parks, posts, tasks
 from core.ids import OrgId, PostId, Token
@@ -33,16 +34,16 @@ class SqlOutbox:
         async def body(conn: AsyncConnection) -> list[Post]:
             await self._turn(conn, surface)
             now = await self._db.now(conn)
-            rows = (await conn.execute(_offered(surface, now, n))).mappings().all()
-            if rows:
-                taken = tuple_(posts.c.org, posts.c.id).in_([(row["org"], row["id"]) for row in rows])
+            due = await taken(conn, _offered(surface, now, n), posts, post_of)
+            if due:
+                these = tuple_(posts.c.org, posts.c.id).in_([(post.org, post.id) for post in due])
                 values = {
                     "state": "sending",
                     "due_at": now + timedelta(seconds=visible_seconds),
                     "attempts": posts.c.attempts + 1,
                 }
-                await conn.execute(update(posts).where(taken).values(values))
-            return [replace(post_of(row), attempts=row["attempts"] + 1) for row in rows]
+                await conn.execute(update(posts).where(these).values(values))
+            return [replace(post, attempts=post.attempts + 1) for post in due]
 
         return await self._db.write(body)
 

@@ -101,11 +101,13 @@ RETURNING tasks.org, tasks.id
 
 _LOST = "state = 'running' AND lease_until < {now}"
 _DUE = "state = 'delayed' AND not_before <= {now}"
-_HELD = """state = 'held' AND org = :org AND agent NOT IN (
-    SELECT s.agent FROM switches AS s WHERE s.org = :org AND s.paused_at IS NOT NULL
+_WORKING = """agent NOT IN (
+    SELECT s.agent FROM switches AS s WHERE s.org = {org} AND s.paused_at IS NOT NULL
 )"""
+_HELD = f"state = 'held' AND org = :org AND {_WORKING.format(org=':org')}"
 
-# From one organization with held tasks to the next along their index, not past each task.
+# From one organization with held tasks to the next along their index, not past each task. One whose
+# held tasks are all of paused agents has nothing to bring, and takes no other's share.
 _ROOMS = f"""
 WITH RECURSIVE held(org) AS (
     SELECT min(org) FROM tasks WHERE state = 'held'
@@ -114,11 +116,12 @@ WITH RECURSIVE held(org) AS (
     FROM held WHERE held.org IS NOT NULL
 ), rooms AS (
     SELECT held.org, {_ROOM.format(org="held.org")} AS room, (
-        SELECT min(first.vrt) FROM tasks AS first WHERE first.org = held.org AND first.state = 'held'
+        SELECT min(first.vrt) FROM tasks AS first
+        WHERE first.org = held.org AND first.state = 'held' AND first.{_WORKING.format(org="held.org")}
     ) AS vrt
     FROM held WHERE held.org IS NOT NULL AND NOT {_ORG_PAUSED.format(org="held.org")}
 )
-SELECT org, room FROM rooms WHERE room > 0 ORDER BY vrt, org LIMIT :n
+SELECT org, room FROM rooms WHERE room > 0 AND vrt IS NOT NULL ORDER BY vrt, org LIMIT :n
 """
 
 # An organization's next self-started task, and no other while one that aged before still waits: else

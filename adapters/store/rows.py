@@ -1,17 +1,20 @@
 """Rows to values and back, one pair of functions a value, each field spelled out.
 
 A row is a mapping by column name, read with the column types of tables.py: times are aware, JSON
-is loaded. An unknown state, kind or role raises ValueError here rather than being guessed (I13).
+is loaded. An unknown state, kind or role is a StoreError that names the row, rather than guessed (I13).
 """
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import wraps
 from typing import Any, TypeVar
 
 from sqlalchemy import RowMapping
 
 from core.audit import AuditEntry
 from core.calls import Call, CallState, Outcome, ParksAs
+from core.errors import StoreError
 from core.gate import Verdict
 from core.ids import EventKey, OrgId, PostId, TaskId
 from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState
@@ -23,6 +26,23 @@ from core.work import Event, EventKind, PostKind
 
 Row = RowMapping
 Values = dict[str, Any]
+Value = TypeVar("Value")
+
+
+def _row_of(table: str, key: str = "id") -> Callable[[Callable[[Row], Value]], Callable[[Row], Value]]:
+    """A reader of rows of *table*; of one it can't read it raises StoreError, with what is in *key*."""
+
+    def reader(read: Callable[[Row], Value]) -> Callable[[Row], Value]:
+        @wraps(read)
+        def reads(row: Row) -> Value:
+            try:
+                return read(row)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise StoreError(f"{table} {row.get(key)} can't be read: {error}") from error
+
+        return reads
+
+    return reader
 
 
 def task_row(task: Task) -> Values:
@@ -74,6 +94,7 @@ def task_row(task: Task) -> Values:
     }
 
 
+@_row_of("tasks")
 def task_of(row: Row) -> Task:
     """The task of a row of tasks."""
     return Task(
@@ -141,6 +162,7 @@ def message_row(message: Message, org: OrgId, task_id: TaskId) -> Values:
     }
 
 
+@_row_of("messages", "seq")
 def message_of(row: Row) -> Message:
     """The message of a row of messages."""
     return Message(
@@ -193,6 +215,7 @@ def call_row(call: Call) -> Values:
     }
 
 
+@_row_of("calls")
 def call_of(row: Row) -> Call:
     """The call of a row of calls."""
     return Call(
@@ -261,6 +284,7 @@ def park_row(park: Park) -> Values:
     }
 
 
+@_row_of("parks")
 def park_of(row: Row) -> Park:
     """The park of a row of parks."""
     return Park(
@@ -313,6 +337,7 @@ def audit_row(audit: AuditEntry) -> Values:
     }
 
 
+@_row_of("audit")
 def audit_of(row: Row) -> AuditEntry:
     """The audit entry of a row of audit."""
     return AuditEntry(
@@ -349,6 +374,7 @@ def event_row(event: Event, received_at: datetime) -> Values:
     }
 
 
+@_row_of("inbox", "event_id")
 def event_of(row: Row) -> Event:
     """The event of a row of inbox."""
     return Event(
@@ -362,6 +388,7 @@ def event_of(row: Row) -> Event:
     )
 
 
+@_row_of("posts")
 def post_of(row: Row) -> Post:
     """The post of a row of posts."""
     return Post(
@@ -380,6 +407,7 @@ def post_of(row: Row) -> Post:
     )
 
 
+@_row_of("organizations")
 def organization_of(row: Row) -> Organization:
     """The organization of a row of organizations."""
     seconds = row["send_window_seconds"]
@@ -412,6 +440,7 @@ def _window_seconds(organization: Organization) -> int | None:
     return None if window == SEND_WINDOW else round(window.total_seconds())
 
 
+@_row_of("people")
 def person_of(row: Row) -> Person:
     """The person of a row of people."""
     return Person(
@@ -434,6 +463,7 @@ def person_row(person: Person, left_at: datetime | None = None) -> Values:
     }
 
 
+@_row_of("switches", "agent")
 def switch_of(row: Row) -> Switch:
     """The switch of a row of switches."""
     return Switch(
@@ -458,6 +488,7 @@ def switch_row(
     }
 
 
+@_row_of("rights", "agent")
 def rights_of(row: Row) -> Rights:
     """The rights of a row of rights."""
     return Rights(

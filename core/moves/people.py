@@ -35,6 +35,7 @@ from core.moves.common import (
 from core.moves.effects import found_note
 from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState, Slip
 from core.people import Person
+from core.plan import over_budget
 from core.tasks import Json, MessageKind, Prio, Task, TaskState
 from core.work import Change, Event, EventKind, Lost, Move, NewMessage, PostIntent, TaskEvent, Work
 
@@ -91,18 +92,22 @@ class Decided:
 def decide(click: Click, decision: Decision, agent: Agent, spare: Spare) -> Move[Decided]:
     """The park is decided, once, by somebody who may, on the version they saw (C6-C12, C21-C23).
 
-    Needs: token, event_id and roster. The waiting task is queued once something can run. Raises
-    ParkNotFound, NotYourDecision, AlreadyDecided, ParkExpired, ParkWithdrawn, OutOfDate, or
-    DecisionError where this park can't be decided so.
+    Needs: token, event_id and roster; usage, where more of a budget is asked for. The waiting task is
+    queued once something can run. Raises ParkNotFound, NotYourDecision, AlreadyDecided, ParkExpired,
+    ParkWithdrawn, OutOfDate, or DecisionError where this park can't be decided so, or the event
+    decided another one.
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, Decided]:
-        if (again := work.repeated) is not None and again.call_id == _call_id(work, click):
+        again = work.repeated
+        if again is not None and _same_matter(again, work.park(click.token)):
             said = Decided(park=again, call=work.call(again.call_id), task=work.task)
             return Lost(why="this very click is recorded already"), said
         park = _open_park(work, click)
         call = work.call(park.call_id)
         _check_person(work, park, click.who)
+        if again is not None:
+            raise DecisionError("this click decided something else already: press the button once more")
         decided = replace(
             park,
             state=ParkState.DECIDED,
@@ -114,7 +119,7 @@ def decide(click: Click, decision: Decision, agent: Agent, spare: Spare) -> Move
             reason=decision.reason,
             decided_at=at,
         )
-        change = _decide(work, decided, call, decision, spare, at)
+        change = _decide(work, decided, call, decision, agent, spare, at)
         change = _finished(work, change, click, decision, agent, at)
         newest = next((p for p in change.parks if p.state is ParkState.DECIDED), decided)
         final = {c.id: c for c in change.calls}.get(park.call_id) if park.call_id else None
@@ -123,9 +128,12 @@ def decide(click: Click, decision: Decision, agent: Agent, spare: Spare) -> Move
     return move
 
 
-def _call_id(work: Work, click: Click) -> CallId | None:
-    park = work.park(click.token)
-    return None if park is None else park.call_id
+def _same_matter(one: Park, other: Park | None) -> bool:
+    """Both are one park, or versions of it: an edit's click is recorded on the version it made."""
+    if other is None or one.id == other.id:
+        return other is not None
+    own = one.call_id is not None and one.task_id == other.task_id
+    return own and (one.call_id, one.kind) == (other.call_id, other.kind)
 
 
 def _open_park(work: Work, click: Click) -> Park:
@@ -204,11 +212,17 @@ def _may_decide(work: Work, park: Park, who: PersonId) -> bool:
 
 
 def _decide(
-    work: Work, park: Park, call: Call | None, decision: Decision, spare: Spare, at: datetime
+    work: Work,
+    park: Park,
+    call: Call | None,
+    decision: Decision,
+    agent: Agent,
+    spare: Spare,
+    at: datetime,
 ) -> Change:
     """What the decision writes beside the park, by the park's kind."""
     if park.kind is ParkKind.LIMIT:
-        return _limit(work, park, decision)
+        return _limit(work, park, decision, agent)
     if call is None:
         raise DecisionError("this waits for a message, not for a decision")
     if park.kind is ParkKind.UNKNOWN:
@@ -469,7 +483,7 @@ def owner_call(first: Call, call_id: CallId, *, number: int, episode: int) -> Ca
     )
 
 
-def _limit(work: Work, park: Park, decision: Decision) -> Change:
+def _limit(work: Work, park: Park, decision: Decision, agent: Agent) -> Change:
     if decision.kind is not DecisionKind.CHOICE or decision.choice not in park.choices:
         raise DecisionError("say how much more, or stop")
     task = work.task
@@ -479,7 +493,8 @@ def _limit(work: Work, park: Park, decision: Decision) -> Change:
             task = replace(task, extra_rounds=task.extra_rounds + MORE_ROUNDS, repeats=0)
             messages = (_words(f"The owner allows {MORE_ROUNDS} more rounds. Go on."),)
         case Choice.MORE_TOKENS:
-            task = replace(task, extra_tokens=task.extra_tokens + MORE_TOKENS, repeats=0)
+            extra = max(task.extra_tokens, over_budget(work, agent)) + MORE_TOKENS
+            task = replace(task, extra_tokens=extra, repeats=0)
             messages = (_words(f"The owner allows {MORE_TOKENS} more tokens. Go on."),)
         case _:
             task = replace(task, stop_by=park.by_person)

@@ -531,6 +531,20 @@ async def test_a_limit_offers_what_lifts_it_and_the_stop(
     assert await reserved(street) == (0, 120 * len(shop.model.requests))
 
 
+@pytest.mark.rule("I23", "T7")
+async def test_more_tokens_of_a_budget_that_is_far_overdrawn_let_the_task_go_on(street: Street) -> None:
+    shop = street.open([READ, says("All read.")], sam=agent(limits=Limits(daily_tokens=100)))
+    at = await street.sql.now()
+    by_hand(shop).set(at)
+    hour = at.replace(minute=0, second=0, microsecond=0)
+    await street.sql.insert("usage", org=ORG, agent="sam", hour=hour, reserved=0, used=200_000)
+    task = await shop.parked()
+    await shop.choose(await shop.view(task, kind=ParkKind.LIMIT), Choice.MORE_TOKENS)
+    await shop.run()
+    done = await shop.task(task)
+    assert (done.state, done.extra_tokens) == (TaskState.DONE, 249_900)
+
+
 # ── a worker that leaves (T8) ────────────────────────────────────────────────────────────────
 
 

@@ -107,3 +107,23 @@ async def test_what_may_have_gone_out_is_recalled_too(street: Street) -> None:
     await street.sql.change_park(unknown, remind_at=PAST)
     await shop.worker.sweep()
     assert await wall.notices() == ["t-1.1 still waits: send_note may have gone out, and nobody knows."]
+
+
+@pytest.mark.rule("K40")
+async def test_a_park_that_cant_be_read_keeps_no_other_from_its_end_or_its_reminder(
+    street: Street, caplog: pytest.LogCaptureFixture
+) -> None:
+    shop = street.open([*REFUND_SCRIPT[:1] * 3, says("a")])
+    broken, late, forgotten = [await shop.view(await shop.parked()) for _ in range(3)]
+    unreadable = {"choices": ["of a newer version"], "remind_at": PAST - timedelta(days=9)}
+    await street.sql.change_park(broken.park, expires_at=PAST - timedelta(days=9), **unreadable)
+    await street.sql.change_park(late.park, expires_at=PAST)
+    await street.sql.change_park(forgotten.park, remind_at=PAST)
+    await shop.worker.sweep()
+    assert (await shop.find(late.park.token)).park.state is ParkState.EXPIRED
+    assert (await shop.find(forgotten.park.token)).park.remind_at is None
+    assert [r.getMessage() for r in caplog.records if r.levelname == "ERROR"] == [
+        f"what is due of {broken.task.id} could not be expired",
+        f"nobody could be reminded of {broken.task.id}",
+    ]
+    caplog.clear()  # what this test is about

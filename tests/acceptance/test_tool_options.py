@@ -148,3 +148,20 @@ async def test_a_read_that_is_not_concurrent_runs_alone_in_its_place(street: Str
         "f": {"e", "f"},
     }
     assert [text for _, text in results(shop.model.requests[1])] == list("abcdef")
+
+
+@pytest.mark.rule("I39")
+async def test_a_card_shows_the_beginning_of_what_stands_beside_the_arguments_and_these_whole(
+    street: Street,
+) -> None:
+    @tool(risk="contact", preview=lambda to: "x" * 900_000, precondition=lambda to: {"y": "y" * 5000})
+    async def post(to: str) -> str:
+        """Post it."""
+        return "posted"
+
+    to = "z" * 4000
+    shop = street.open([calls(("post", {"to": to}))], sam=agent(tools=("post",)), tools=[post])
+    (row,) = (await shop.drawn(await shop.parked())).rows
+    assert row.preview == "x" * 3000 + "… (the first 3,000 of 900,000 characters)"
+    assert row.seen == '{"y":"' + "y" * 2994 + "… (the first 3,000 of 5,008 characters)"
+    assert row.fields[0].value == to

@@ -247,3 +247,14 @@ async def test_of_two_tasks_that_send_the_same_at_once_one_asks(street: Street) 
     assert street.world.effects == [NOTED]
     states = [(await shops[0].call(task)).state for task in tasks]
     assert sorted(states) == [CallState.PARKED, CallState.SETTLED]
+
+
+@pytest.mark.rule("C16", "I39")
+async def test_a_card_shows_the_beginning_of_what_was_sent_before(street: Street) -> None:
+    letter = calls(("send_note", {**NOTE, "text": "x" * 5000}))
+    shop = opened(street, [letter, DONE, letter])
+    await sent(shop)
+    (row,) = (await shop.drawn(await shop.parked())).rows
+    (line,) = row.earlier
+    assert "x… (the first 1,000 of 5," in line and line.endswith(" · succeeded")
+    assert len(line) < 1200

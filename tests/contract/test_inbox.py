@@ -10,6 +10,7 @@ from core.ports import Dead, Ignored, Retry
 from core.work import Duplicate, Event, Received
 from tests.contract.factories import event
 from tests.contract.planted import BORN_AT, Planted
+from tests.contract.planted_sql import SqlPlanted
 
 
 def slack(n: int) -> Event:
@@ -132,3 +133,27 @@ async def test_only_a_new_event_is_settled(planted: Planted, state: str) -> None
     row = await planted.row("inbox")
     assert (row["state"], row["error"]) == (state, None)
     assert await inbox.take(1) == []
+
+
+@pytest.mark.rule("K40")
+async def test_an_event_that_cant_be_read_is_dead_with_its_error_and_the_next_is_taken(
+    sql: SqlPlanted,
+) -> None:
+    inbox = sql.store.inbox
+    for n in (1, 2, 3):
+        await inbox.receive(slack(n))
+    await sql.update("inbox", {"kind": "of a newer version"}, event_id="e-1")
+    assert [taken.key.event_id for taken in await inbox.take(1)] == ["e-2"]
+    broken = await sql.row("inbox", event_id="e-1")
+    assert (broken["state"], broken["attempts"]) == ("dead", 1)
+    assert "inbox e-1 can't be read" in broken["error"]
+    assert [taken.key.event_id for taken in await inbox.take(1)] == ["e-3"]
+
+
+@pytest.mark.rule("K40")
+@pytest.mark.parametrize("database_kind", ["sqlite"])
+async def test_an_event_whose_body_is_no_json_keeps_no_other_back(sql: SqlPlanted) -> None:
+    for n in (1, 2):
+        await sql.store.inbox.receive(slack(n))
+    await sql.run("UPDATE inbox SET body = '{' WHERE event_id = 'e-1'")
+    assert [taken.key.event_id for taken in await sql.store.inbox.take(5)] == ["e-2"]

@@ -12,6 +12,7 @@ from core.ports import Dead, Later, Maybe, Post, Sent
 from core.tasks import Task
 from core.work import PostKind
 from tests.contract.planted import BORN_AT, FAR, Planted
+from tests.contract.planted_sql import SqlPlanted
 
 
 @pytest.fixture
@@ -208,3 +209,16 @@ async def test_a_token_nobody_has_teaches_nothing(planted: Planted, task: Task) 
     card = await planted.post(task)
     await planted.store.outbox.learn(Token("guessed"), "9.9")
     assert (await state(planted, card))[3] is None
+
+
+@pytest.mark.rule("K40")
+async def test_a_post_that_cant_be_read_is_dead_with_its_error_and_the_next_is_taken(
+    sql: SqlPlanted,
+) -> None:
+    task = await sql.task(await sql.organization("a"))
+    broken, fine = await sql.post(task), await sql.post(task)
+    await sql.update("posts", {"kind": "of a newer version"}, id=broken)
+    assert ids(await sql.store.outbox.take(1, "slack")) == [fine]
+    row = await sql.row("posts", id=broken)
+    assert (row["state"], row["attempts"]) == ("dead", 1)
+    assert f"posts {broken} can't be read" in row["error"]

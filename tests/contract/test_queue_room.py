@@ -187,3 +187,13 @@ async def test_an_aged_task_whose_run_was_lost_waits_afresh(planted: Planted) ->
     assert await queue.recover(10) == [old.ref]
     row = await planted.row("tasks", id=old.id)
     assert (row["state"], row["prio"], row["aged"]) == ("queued", Prio.SELF_STARTED, False)
+
+
+@pytest.mark.rule("T3")
+async def test_held_tasks_of_paused_agents_take_no_other_organizations_turn(planted: Planted) -> None:
+    for n in range(3):
+        org = await planted.organization(f"paused-{n}")
+        await planted.task(org, state=TaskState.HELD, agent="mailer", vrt=n)
+        await planted.pause(org, "mailer")
+    waits = await planted.task(await planted.organization("z"), state=TaskState.HELD, vrt=50)
+    assert await planted.store.queue.recover(3) == [waits.ref]

@@ -224,7 +224,20 @@ REFUSED: dict[str, tuple[list[str], int, str, str]] = {
     "title as number": (["title: 7"], 3, "title:", "write text, in quotes"),
     "title as bool": (["title: off"], 3, "YAML reads off as false", "write text, in quotes"),
     "title as date": (["title: 2024-01-01"], 3, "YAML reads 2024-01-01 as a timestamp", "put it in quotes"),
-    "title that hides": (['title: "a\u202eb"'], 3, "U+202E, which can't be seen", "write one plain line"),
+    "title that hides": (['title: "a\u202eb"'], 3, "U+202E, which can't be seen", "remove it"),
+    "title escaped": (
+        ['title: "a\\u202eb"'],
+        3,
+        "title: it holds U+202E, which can't be seen",
+        "write what can",
+    ),
+    "comment that hides": (["chief: false # \u2066 "], 3, "U+2066, which can't be seen", "remove it"),
+    "goal escaped": (
+        ["triggers:", '  - {when: event, event: a, goal: "a\\U000E0041"}'],
+        4,
+        "goal: it holds U+E0041",
+        "write what can",
+    ),
     "title of two lines": (['title: "a\\nb"'], 3, "U+000A", "write one plain line"),
     "title too long": ([f"title: {'a' * 61}"], 3, "longer than 60 characters", "shorten it"),
     "label as list": (["label: [a]"], 3, "label:", "write text"),
@@ -404,6 +417,12 @@ def test_what_is_not_understood_is_refused_with_line_and_mend(root: Path, write:
         ("---\n- Eve\n---\nBe kind.\n", 2, "keys with values, such as name: Sam"),
         ("---\nname: No\n---\nBe kind.\n", 2, "YAML reads No as false; write text, in quotes"),
         ("---\nname: Eve\n---\nBe \0 kind.\n", 4, "U+0000 stands here: remove it"),
+        ("---\nname: Eve\n---\n\nBe \u202e kind.\n", 5, "U+202E, which can't be seen or moves"),
+        ("---\nname: Eve\n---\nBe \u200bkind.\n", 4, "U+200B, which can't be seen"),
+        ("---\nname: Eve\n---\nBe kind\U000e0041\n", 4, "U+E0041, which can't be seen"),
+        ("---\nname: Eve\n---\nBe\ufe0f kind\n", 4, "U+FE0F, which can't be seen"),
+        ("---\nname: Eve\n---\nBe \u26a0\ufe0f\ufe0f kind\n", 4, "U+FE0F, which can't be seen"),
+        ("---\nname: Eve\n---\nBe ki\u200dnd\n", 4, "U+200D, which can't be seen"),
         (b"---\nname: Eve\n---\nBe k\xefnd.\n", 4, "not UTF-8: save the file as UTF-8"),
         ("---\nname: Eve\n---\n".encode("utf-16"), 1, "not UTF-8: save the file as UTF-8"),
         (b"---\nname: Eve\n---\n" + b"a" * (64 * 1024), None, "larger than 64 KiB: keep the role short"),
@@ -418,6 +437,13 @@ def test_a_damaged_file_is_refused_and_the_others_load(
     error = only_error(root)
     assert (error.path, error.line) == ("bad/AGENT.md", line)
     assert words in str(error)
+
+
+def test_emoji_other_scripts_and_tabs_can_be_seen(root: Path, write: Write) -> None:
+    family = "\U0001f468\u200d\U0001f469\u200d\U0001f467 \U0001f3f3\ufe0f\u200d\U0001f308"
+    body = f"Sei nett \u26a0\ufe0f.\t1\ufe0f\u20e3 {family}\n親切に。 كن لطيفا"
+    write("eve", content=f"---\nname: Zoë\n---\n{body}\n")
+    assert load_agents(root)["eve"].role == body
 
 
 def test_a_file_of_exactly_64_kib_is_taken(root: Path, write: Write) -> None:

@@ -87,6 +87,8 @@ FRONT = "---\ndescription: x\n---\n"
         ("refunds", FRONT, "refunds/SKILL.md: the skill says nothing"),
         ("refunds", SKILL.replace("How", "How" * 200), ":3: description: longer than 300 characters"),
         ("refunds", SKILL.replace("How", '"a\\nb"#'), ":3: description: it holds U+000A"),
+        ("refunds", SKILL.replace("How", "How\u2066"), "SKILL.md:3: U+2066, which can't be seen"),
+        ("refunds", SKILL + "\n\u200bx", "refunds/SKILL.md:"),
         ("refunds", SKILL + "x" * 70_000, "refunds/SKILL.md: the file is larger than 64 KiB"),
         ("Refunds", SKILL, "sam/skills/Refunds: a skill's folder is named in a-z"),
         ("re funds", SKILL, "sam/skills/re funds: a skill's folder is named in a-z"),

@@ -118,17 +118,17 @@ class MemoryQueue:
         """
         held: dict[OrgId, list[TaskRow]] = {}
         for row in self._in(TaskState.HELD):
-            held.setdefault(row.task.org, []).append(row)
+            if not self._paused(row.task):
+                held.setdefault(row.task.org, []).append(row)
         running = self._running()
-        rooms = {org: self._cap(org) - running[org] for org in held if not self._org_paused(org)}
+        rooms = {org: self._cap(org) - running[org] for org in held}
         free = [org for org, room in rooms.items() if room > 0]
         free.sort(key=lambda org: (min(row.task.vrt for row in held[org]), org))
         free = free[:limit]
         queued: list[TaskRef] = []
         for nth, org in enumerate(free):
             share = (limit - len(queued)) // (len(free) - nth)
-            back = [row for row in held[org] if not self._paused(row.task)]
-            queued += self._queue_again(back[: min(rooms[org], share)])
+            queued += self._queue_again(held[org][: min(rooms[org], share)])
         return queued
 
     def _queue_again(self, back: Iterable[TaskRow]) -> list[TaskRef]:
