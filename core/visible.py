@@ -12,6 +12,12 @@ def visible(text: str, *, lines: bool = False) -> str:
     return "".join(c if _shows(c, lines=lines) else f"⟨U+{ord(c):04X}⟩" for c in text)
 
 
+def line(text: str, limit: int) -> str:
+    """*text* on one line, visible, cut to *limit* characters."""
+    seen = visible(text[: limit + 1])  # cut first, so that a huge text costs nothing
+    return seen if len(seen) <= limit else f"{seen[: limit - 1]}…"
+
+
 def _shows(c: str, *, lines: bool) -> bool:
     if c == "\n":
         return lines
