@@ -2,7 +2,7 @@
 
 What a method answers is needed, or it is only told something. An answer that does not come is
 HostFailed, for the loop to wait out; news that nobody takes are logged and gone. The exception's words
-reach the log of who debugs, never a model or a chat.
+reach the log of who debugs, never a model or a chat; those meant to be read are cut and made storable.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from typing import Any, Final, ParamSpec
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from core.agents import Agent
+from core.arguments import shown
 from core.calls import Call
 from core.errors import GatepostError, NeedsConnect, ToolFailed
 from core.host import BaseHost, same_send
@@ -23,7 +24,7 @@ from core.parks import ParkKind
 from core.people import Organization
 from core.ports import Clock, Model, ParkView
 from core.tasks import Task
-from core.tools import Tool
+from core.tools import MAX_ERROR, Tool
 from core.work import Reached
 
 log = logging.getLogger(__name__)
@@ -35,6 +36,8 @@ NOTIFIED: Final = frozenset(
     {ParkKind.APPROVAL, ParkKind.QUESTION, ParkKind.CONNECT, ParkKind.UNKNOWN, ParkKind.LIMIT}
 )
 """Parks that wait for a person's answer; the rest waits for messages, replies and teammates."""
+
+NO_WORDS: Final = "the app says no"
 
 P = ParamSpec("P")
 
@@ -65,7 +68,7 @@ class Hooks:
         if agent.key not in self.host.agents:
             return f"There is no agent {agent.key} any more."
         said: str | None = await self._asked(self.host.refuse_run, task, agent)
-        return said
+        return None if said is None else _words(said)
 
     async def token_budget(self, task: Task, agent: Agent) -> int | None:
         said: int | None = await self._asked(self.host.token_budget, task, agent)
@@ -117,7 +120,7 @@ class Hooks:
         try:
             await self._within(self.host.before_tool, task, call)
         except (ToolFailed, NeedsConnect) as refusal:
-            return str(refusal)
+            return _words(refusal)
         except HostFailed:
             return "the app could not prepare it"
         return None
@@ -171,6 +174,15 @@ class Hooks:
         except (Exception, SystemExit) as error:
             # the app's code, like a tool's: whatever it raises is one thing to us, and is logged
             raise _failed(hook, error) from error
+
+
+def _words(said: object) -> str:
+    """What the app says, as a model can read it, and any database keep it."""
+    try:
+        words = str(said)
+    except Exception:  # words that fail must not end the run
+        words = ""
+    return shown(words, MAX_ERROR) or NO_WORDS
 
 
 def _is_default(hook: Callable[..., Any]) -> bool:

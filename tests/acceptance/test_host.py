@@ -224,6 +224,21 @@ async def test_a_hosts_refusal_ends_the_task_with_its_words(street: Street) -> N
     assert (task.state, task.result) == (TaskState.FAILED, {"error": "There is no credit left."})
 
 
+UNSTORABLE = {"half": "no \ud800", "nul": "no \0", "long": "x" * 3_000_000, "empty": ""}
+STORED = {"half": "no \\ud800", "nul": "no \\x00", "long": f"{'x' * 499}…", "empty": "the app says no"}
+
+
+@pytest.mark.rule("I38")
+@pytest.mark.parametrize("case", UNSTORABLE)
+async def test_a_hosts_refusal_is_cut_and_made_storable(street: Street, case: str) -> None:
+    class Odd(ShopHost):
+        async def refuse_run(self, task: Task, agent: Agent) -> str | None:
+            return UNSTORABLE[case]
+
+    task = await done(opened(street, [says("Done.")], Odd))
+    assert (task.state, task.result) == (TaskState.FAILED, {"error": STORED[case]})
+
+
 @pytest.mark.rule("I23")
 async def test_the_hosts_budget_stops_an_agent_whose_folder_names_none(street: Street) -> None:
     class Poor(ShopHost):
@@ -264,6 +279,27 @@ async def test_a_host_may_keep_a_call_from_running_and_one_that_breaks_does(
     assert (task.state, call.outcome, call.marked_at) == (TaskState.DONE, Outcome.FAILED, None)
     assert results(shop.model.requests[1])[0][1] == f"Error: {words}"
     assert shop.effects == []
+
+
+@pytest.mark.rule("I38")
+@pytest.mark.parametrize("case", UNSTORABLE)
+async def test_the_words_that_keep_a_call_from_running_are_cut_and_made_storable(
+    street: Street, case: str
+) -> None:
+    class Odd(ShopHost):
+        async def before_tool(self, task: Task, call: Call) -> None:
+            raise Odder
+
+    class Odder(ToolFailed):
+        def __init__(self) -> None:
+            super().__init__("")
+
+        def __str__(self) -> str:
+            return UNSTORABLE[case]
+
+    shop = opened(street, [*NOTE_SCRIPT], Odd, sam=agent(settings=ALLOWED))
+    call = await shop.call(await done(shop))
+    assert (call.outcome, call.result, shop.effects) == (Outcome.FAILED, {"error": STORED[case]}, [])
 
 
 @pytest.mark.rule("I30", "I38")
