@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
+from functools import wraps
 from types import NoneType
 from typing import Any, Final, ParamSpec
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -26,7 +27,7 @@ from core.people import Organization
 from core.ports import Clock, Model, ParkView
 from core.proposals import storable
 from core.tasks import Task
-from core.tools import MAX_ERROR, Tool
+from core.tools import MAX_ERROR, Tool, called
 from core.work import Reached
 
 log = logging.getLogger(__name__)
@@ -117,8 +118,9 @@ class Hooks:
     async def addressed(self, task: Task, tool: Tool, call: Call) -> "Addressed":
         """Where an effect goes, as the host has it. Unsaid, it must not go: it may be there already."""
         try:
-            key = await self._asked(self.host.sent_key, task, tool, call.args)
-            reached = await self._answered((Reached, NoneType), self.host.reach_key, task, tool, call.args)
+            key = await self._asked(_at_once(self.host.sent_key), task, tool, call.args)
+            reach_key = _at_once(self.host.reach_key)
+            reached = await self._answered((Reached, NoneType), reach_key, task, tool, call.args)
             if reached is not None and not _storable(reached):
                 raise _strange(self.host.reach_key, reached)
         except HostFailed:
@@ -179,11 +181,13 @@ class Hooks:
         return said
 
     async def _within(self, hook: Callable[P, object], *args: P.args, **named: P.kwargs) -> Any:
-        """What *hook*, a coroutine or a plain function, answers in time."""
+        """What *hook*, a coroutine or a plain function, answers in time.
+
+        A plain one that is late goes on in its thread; nobody hears what it answers.
+        """
         try:
             async with self.clock.timeout(HOOK_SECONDS):
-                said = hook(*args, **named)
-                return await said if inspect.isawaitable(said) else said
+                return await called(hook, *args, **named)
         except asyncio.CancelledError as error:
             current = asyncio.current_task()
             if current is None or current.cancelling():
@@ -203,6 +207,17 @@ def _words(said: object) -> str:
     except Exception:  # words that fail must not end the run
         words = ""
     return shown(words, MAX_ERROR) or NO_WORDS
+
+
+def _at_once(hook: Callable[P, object]) -> Callable[P, object]:
+    """*hook* on the event loop, though it is a plain one: it only looks at its arguments."""
+
+    @wraps(hook)
+    async def asked(*args: P.args, **named: P.kwargs) -> object:
+        said = hook(*args, **named)
+        return await said if inspect.isawaitable(said) else said
+
+    return asked
 
 
 def _is_default(hook: Callable[..., Any]) -> bool:

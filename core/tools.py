@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias
 from urllib.parse import urlsplit
 
 from core import arguments, canonical, results, schemas
@@ -31,6 +31,8 @@ from core.tasks import Json
 from core.visible import line, visible
 
 logger = logging.getLogger(__name__)
+
+P = ParamSpec("P")
 
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}", re.ASCII)
 """What every model service takes as a tool's name."""
@@ -665,23 +667,28 @@ def _from_server(parameter: Parameter) -> bool:
 
 def _handler(function: Callable[..., object], taken: tuple[Parameter, ...]) -> Handler:
     """Calls *function* by keyword with what it declares, off the event loop if it is a plain one."""
-    is_coroutine = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004  # an object with an async __call__
-    )
 
     async def handler(args: Mapping[str, Json], context: ToolContext) -> object:
         own = {p.name: context for p in taken if p.annotation is ToolContext}
         keywords = bound(taken, {**args, **context.server_owned(), **own})
         _fit(function, keywords)
-        if is_coroutine:
-            said = function(**keywords)
-        else:
-            said = await asyncio.to_thread(_caught, function, keywords)
-            if isinstance(said, _Raised):
-                raise said.error
-        return await said if inspect.isawaitable(said) else said
+        return await called(function, **keywords)
 
     return handler
+
+
+async def called(function: Callable[P, object], *args: P.args, **keywords: P.kwargs) -> object:
+    """What *function*, a coroutine or a plain function, answers; a plain one runs off the event loop."""
+    is_coroutine = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004  # an object with an async __call__
+    )
+    if is_coroutine:
+        said = function(*args, **keywords)
+    else:
+        said = await asyncio.to_thread(_caught, partial(function, *args, **keywords))
+        if isinstance(said, _Raised):
+            raise said.error
+    return await said if inspect.isawaitable(said) else said
 
 
 def _fit(function: Callable[..., object], keywords: Mapping[str, Any]) -> None:
@@ -697,10 +704,10 @@ class _Raised:
     error: BaseException
 
 
-def _caught(function: Callable[..., object], keywords: Mapping[str, Any]) -> object:
+def _caught(function: Callable[[], object]) -> object:
     """An error comes back as a value: a StopIteration put on a future would never wake who awaits it."""
     try:
-        return function(**keywords)
+        return function()
     except (Exception, SystemExit) as error:
         return _Raised(error)
 
