@@ -27,6 +27,7 @@ from core.ids import WorkerId
 from core.loop import OnStep, nobody_looks_on
 from core.ports import Clock, Ids, Ledger, Model, Store
 from core.poster import Poster
+from core.proposals import reserved
 from core.tools import Tool
 from core.worker import Worker
 
@@ -205,7 +206,7 @@ def load_host_agents(host: BaseHost, settings: Settings) -> None:
     """
     if not host.agents:
         host.agents = load_agents(*agents_folders(settings))
-    if wrong := check_against(host.agents, {*host.tools, *BUILTINS}):
+    if wrong := [*reserved(host.tools), *check_against(host.agents, {*host.tools, *BUILTINS})]:
         raise wrong[0]
     try:
         chief_of(host)

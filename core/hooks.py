@@ -2,7 +2,7 @@
 
 What a method answers is needed, or it is only told something. An answer that does not come is
 HostFailed, for the loop to wait out; news that nobody takes are logged and gone. The exception's words
-reach the log of who debugs, never a model or a chat.
+reach the log of who debugs, never a model or a chat; those meant to be read are cut and made storable.
 """
 
 import asyncio
@@ -11,10 +11,13 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
+from functools import wraps
+from types import NoneType
 from typing import Any, Final, ParamSpec
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from core.agents import Agent
+from core.arguments import shown
 from core.calls import Call
 from core.errors import GatepostError, NeedsConnect, ToolFailed
 from core.host import BaseHost, same_send
@@ -22,8 +25,9 @@ from core.moves.common import Result
 from core.parks import ParkKind
 from core.people import Organization
 from core.ports import Clock, Model, ParkView
+from core.proposals import storable
 from core.tasks import Task
-from core.tools import Tool
+from core.tools import MAX_ERROR, Tool, called
 from core.work import Reached
 
 log = logging.getLogger(__name__)
@@ -35,6 +39,11 @@ NOTIFIED: Final = frozenset(
     {ParkKind.APPROVAL, ParkKind.QUESTION, ParkKind.CONNECT, ParkKind.UNKNOWN, ParkKind.LIMIT}
 )
 """Parks that wait for a person's answer; the rest waits for messages, replies and teammates."""
+
+MAX_KEY: Final = 500
+"""Characters of what names a send or an address; a longer key is told apart by its digest."""
+
+NO_WORDS: Final = "the app says no"
 
 P = ParamSpec("P")
 
@@ -64,19 +73,21 @@ class Hooks:
     async def refusal(self, task: Task, agent: Agent) -> str | None:
         if agent.key not in self.host.agents:
             return f"There is no agent {agent.key} any more."
-        said: str | None = await self._asked(self.host.refuse_run, task, agent)
-        return said
+        said = await self._answered((str, NoneType), self.host.refuse_run, task, agent)
+        return None if said is None else _words(said)
 
     async def token_budget(self, task: Task, agent: Agent) -> int | None:
-        said: int | None = await self._asked(self.host.token_budget, task, agent)
+        said: int | None = await self._answered((int, NoneType), self.host.token_budget, task, agent)
         return said
 
     async def model(self, task: Task, agent: Agent) -> Model | None:
         said: Model | None = await self._asked(self.host.model_for, task, agent)
+        if said is not None and not callable(getattr(said, "reply", None)):
+            raise _strange(self.host.model_for, said)
         return said
 
     async def system_prompt(self, task: Task, agent: Agent) -> str:
-        said: str = await self._asked(self.host.system_prompt, task, agent)
+        said: str = await self._answered((str,), self.host.system_prompt, task, agent)
         return said
 
     # ── answers that have a default ──────────────────────────────────────────────────────────
@@ -85,18 +96,19 @@ class Hooks:
         """How the time reads now, to the people of the task's organization; empty: it is not said."""
         at = self.clock.now().astimezone(await self._zone(organization))
         try:
-            said: str = await self._asked(self.host.clock, task, at)
+            said: str = await self._answered((str,), self.host.clock, task, at)
         except HostFailed:
             said = await BaseHost.clock(self.host, task, at)
         return said
 
     async def _zone(self, organization: Organization) -> tzinfo:
         try:
-            facts: Mapping[str, str] = await self._asked(self.host.context, organization.id)
+            facts = await self._answered((Mapping,), self.host.context, organization.id)
+            named = facts.get("time_zone")
         except HostFailed:
-            facts = {}
+            named = None
         try:
-            return ZoneInfo(facts.get("time_zone") or organization.time_zone)
+            return ZoneInfo(named if isinstance(named, str) and named else organization.time_zone)
         except (ZoneInfoNotFoundError, OSError, ValueError, TypeError):
             log.warning("%s has a time zone that is none; UTC is taken", organization.id)
             return UTC
@@ -106,18 +118,22 @@ class Hooks:
     async def addressed(self, task: Task, tool: Tool, call: Call) -> "Addressed":
         """Where an effect goes, as the host has it. Unsaid, it must not go: it may be there already."""
         try:
-            key = await self._asked(self.host.sent_key, task, tool, call.args)
-            reached = await self._asked(self.host.reach_key, task, tool, call.args)
+            key = await self._asked(_at_once(self.host.sent_key), task, tool, call.args)
+            reach_key = _at_once(self.host.reach_key)
+            reached = await self._answered((Reached, NoneType), reach_key, task, tool, call.args)
+            if reached is not None and not _storable(reached):
+                raise _strange(self.host.reach_key, reached)
         except HostFailed:
             return Addressed(problem="the app did not say whom it goes to")
-        return Addressed(key=None if key in (None, "") else same_send(str(key)), reached=reached)
+        said = None if key is None or key == "" else storable(str(key), MAX_KEY)
+        return Addressed(key=same_send(said), reached=reached)
 
     async def problem(self, task: Task, call: Call) -> str | None:
         """Why *call* must not run, as the host says before it would; None: it may."""
         try:
             await self._within(self.host.before_tool, task, call)
         except (ToolFailed, NeedsConnect) as refusal:
-            return str(refusal)
+            return _words(refusal)
         except HostFailed:
             return "the app could not prepare it"
         return None
@@ -155,12 +171,23 @@ class Hooks:
         except (ToolFailed, NeedsConnect) as error:  # words for a model, where no model asked
             raise _failed(hook, error) from error
 
+    async def _answered(
+        self, kinds: tuple[type, ...], hook: Callable[P, object], *args: P.args, **named: P.kwargs
+    ) -> Any:
+        """What *hook* answers, one of *kinds*; another answer is none."""
+        said = await self._asked(hook, *args, **named)
+        if not isinstance(said, kinds) or isinstance(said, bool):  # which is an int, and no number is meant
+            raise _strange(hook, said)
+        return said
+
     async def _within(self, hook: Callable[P, object], *args: P.args, **named: P.kwargs) -> Any:
-        """What *hook*, a coroutine or a plain function, answers in time."""
+        """What *hook*, a coroutine or a plain function, answers in time.
+
+        A plain one that is late goes on in its thread; nobody hears what it answers.
+        """
         try:
             async with self.clock.timeout(HOOK_SECONDS):
-                said = hook(*args, **named)
-                return await said if inspect.isawaitable(said) else said
+                return await called(hook, *args, **named)
         except asyncio.CancelledError as error:
             current = asyncio.current_task()
             if current is None or current.cancelling():
@@ -173,8 +200,40 @@ class Hooks:
             raise _failed(hook, error) from error
 
 
+def _words(said: object) -> str:
+    """What the app says, as a model can read it, and any database keep it."""
+    try:
+        words = str(said)
+    except Exception:  # words that fail must not end the run
+        words = ""
+    return shown(words, MAX_ERROR) or NO_WORDS
+
+
+def _at_once(hook: Callable[P, object]) -> Callable[P, object]:
+    """*hook* on the event loop, though it is a plain one: it only looks at its arguments."""
+
+    @wraps(hook)
+    async def asked(*args: P.args, **named: P.kwargs) -> object:
+        said = hook(*args, **named)
+        return await said if inspect.isawaitable(said) else said
+
+    return asked
+
+
 def _is_default(hook: Callable[..., Any]) -> bool:
     return getattr(hook, "__func__", None) is getattr(BaseHost, getattr(hook, "__name__", ""), None)
+
+
+def _storable(reached: Reached) -> bool:
+    """Whether each of its words can be kept as it is: an address that had to be changed is another."""
+    words: tuple[object, ...] = (reached.surface, reached.address, reached.thread_ref)
+    return all(isinstance(w, str) and storable(w, MAX_KEY) == w for w in words)
+
+
+def _strange(hook: Callable[..., Any], said: object) -> HostFailed:
+    name = getattr(hook, "__name__", "a method")
+    log.warning("host.%s answered with a %s", name, type(said).__name__)
+    return HostFailed(f"the app did not answer ({name})")
 
 
 def _failed(hook: Callable[..., Any], error: BaseException) -> HostFailed:

@@ -21,8 +21,10 @@ from core.work import Reached
 class BaseHost:
     """An app's host. Set `tools`; leave `agents` empty to have them read from the agents folder.
 
-    Every method may be a coroutine or a plain function, and has ten seconds. One that raises harms no
-    run (docs/host.md): where its answer is needed the task is delayed, what it was only told is lost.
+    Every method may be a coroutine or a plain function, and has ten seconds; a plain one runs in a thread.
+    But `sent_key` and `reach_key` look at their arguments alone: as plain functions they run on the event
+    loop. One that raises harms no run (docs/host.md): where its answer is needed the task is delayed, what
+    it was only told is lost.
     """
 
     tools: Mapping[str, Tool] = {}

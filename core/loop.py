@@ -26,6 +26,7 @@ from core.moves.effects import Marked, again, found_out, lost_result, mark, outc
 from core.moves.ends import delay, end, fail, give_back
 from core.moves.rounds import note, record_reply, reserve, take
 from core.moves.waits import Asking, ask, rest
+from core.parks import OUTSIDE
 from core.people import Organization
 from core.plan import (
     MISSING,
@@ -289,9 +290,11 @@ class TaskRun:
         """Why a read or draft must not run, by its tool's check or the host; None: it may."""
         tool = self._tool(call, state)
         found = None if tool is None else await check(tool, call.args, self._context(call, state), self.clock)
-        if isinstance(found, NeedsConnect):
-            return _Ran(result=error(Outcome.FAILED, str(found)), needs=found)
-        problem = found or await self.hooks.problem(state.task, call)
+        if isinstance(found, NeedsConnect) and tool is not None:
+            return _Ran(result=error(Outcome.FAILED, _wants(found, tool)), needs=found)
+        problem = (None if isinstance(found, NeedsConnect) else found) or await self.hooks.problem(
+            state.task, call
+        )
         return None if problem is None else _Ran(result=error(Outcome.FAILED, problem))
 
     def _groups(self, calls: Sequence[Call], state: RunState) -> list[list[Call]]:
@@ -308,7 +311,8 @@ class TaskRun:
 
     def _connecting(self, call: Call, needs: NeedsConnect) -> Asking:
         """*call* waits until somebody has connected its account, or will not (C12)."""
-        return Asking(call_id=call.id, slip=slip(self.ids), account=needs.account, shown={"url": needs.url})
+        shown = {"url": needs.url, **_outside(self.host.tools.get(call.tool))}
+        return Asking(call_id=call.id, slip=slip(self.ids), account=needs.account, shown=shown)
 
     async def _run_effect(self, call: Call, state: RunState) -> Answer:
         """Check, mark, handler, outcome. The handler starts only once the marker is committed (I2)."""
@@ -321,8 +325,10 @@ class TaskRun:
             needs = found if isinstance(found, NeedsConnect) else seen.needs
             if needs is not None and call.state is CallState.PROPOSED:
                 return await self._change(ask(self.run, self.agent, [self._connecting(call, needs)]))
-            problem = str(found) if isinstance(found, NeedsConnect) else found
+            problem = _wants(found, tool) if isinstance(found, NeedsConnect) else found
             addressed = await self.hooks.addressed(state.task, tool, call)
+            if seen.needs is not None:
+                seen = replace(seen, problem=_wants(seen.needs, tool))
             problem = problem or seen.problem or addressed.problem
             problem = problem or await self.hooks.problem(state.task, call)
             would = await preview(tool, call.args, context, self.clock)
@@ -362,6 +368,9 @@ class TaskRun:
         return await self._change(repeating(self.run, self.agent, count))
 
     async def _outcome(self, call: Call, ran: _Ran, tool: Tool | None) -> Answer:
+        needs: Json = None
+        if ran.needs is not None:
+            needs = {"account": ran.needs.account, "url": ran.needs.url, **_outside(tool)}
         move = outcome(
             self.run,
             self.agent,
@@ -371,7 +380,7 @@ class TaskRun:
             taints=ran.taints,
             private=ran.private,
             looks=tool is not None and tool.reconcile is not None,
-            needs=None if ran.needs is None else {"account": ran.needs.account, "url": ran.needs.url},
+            needs=needs,
             reserve=self._to_reserve,
         )
         answer = self._keep(await self._change(move, Need(call=call.id, usage=True)))
@@ -564,6 +573,15 @@ class TaskRun:
         if opened:
             await self.hooks.parked(opened[0].task, opened)
         return answer
+
+
+def _outside(tool: Tool | None) -> Json:
+    """On a card that asks for an account: its name came from outside, and the model is not told it (I27)."""
+    return {OUTSIDE: True} if tool is not None and tool.taints else {}
+
+
+def _wants(needs: NeedsConnect, tool: Tool) -> str:
+    return "its account is not connected" if tool.taints else str(needs)
 
 
 def _opened(after: Work, change: Change) -> list[ParkView]:

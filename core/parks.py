@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import Final
 
 from core.canonical import digest
 from core.ids import CallId, OrgId, ParkId, PersonId, TaskId, Token
@@ -52,6 +53,9 @@ class Choice(StrEnum):
 
 RENDERER = "1"
 """The version of what a card shows of a call (cards.py); part of the shown hash (I5)."""
+
+OUTSIDE: Final = "outside"
+"""In what a card shows: its words came from outside, so the model reads none of them (I27)."""
 
 UNKNOWN_CHOICES = (Choice.WENT_OUT, Choice.DID_NOT, Choice.SEND_AGAIN)
 

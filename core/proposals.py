@@ -13,7 +13,7 @@ from core.agents import Agent
 from core.builtins import BUILTINS
 from core.calls import Call, Outcome, ParksAs
 from core.canonical import digest
-from core.errors import BadArguments
+from core.errors import BadArguments, ConfigError
 from core.gate import Risk, Ruling, Verdict, observed_by, words
 from core.host import BaseHost
 from core.ids import CallId
@@ -31,12 +31,24 @@ TEXT_CAP = 20_000
 """What is kept of a call that will never run; enough to see what was meant."""
 
 
+RESERVED = frozenset({*BUILTINS, FINISH_TOOL})
+"""Names that mean something to a run: a call of `finish` ends its task, whoever's tool it was."""
+
+
+def reserved(tools: Mapping[str, Tool]) -> list[ConfigError]:
+    """What is wrong where an app's *tools* have names of built-in ones."""
+    names = sorted({name for key, tool in tools.items() for name in (key, tool.name)} & RESERVED)
+    words = 'the host\'s tool {0} has the name of a built-in one: give it another, as in @tool(name="my_{0}")'
+    return [ConfigError(words.format(name)) for name in names]
+
+
 def tools_of(host: BaseHost, task: Task, agent: Agent) -> dict[str, Tool]:
-    """The tools *agent* may name in *task*, by name, the app's before the built-in ones.
+    """The tools *agent* may name in *task*, by name; none of the app's has a built-in one's name.
 
     `finish` is among them where the task's result has a shape, `read_skill` where the agent has skills.
     """
-    known = {**BUILTINS, READ_SKILL: read_skill(agent.skills), **host.tools}
+    apps = {name: tool for name, tool in host.tools.items() if not {name, tool.name} & RESERVED}
+    known = {**apps, **BUILTINS, READ_SKILL: read_skill(agent.skills)}
     named = (*agent.tools, READ_SKILL) if agent.skills else agent.tools
     own = {name: known[name] for name in named if name in known}
     return own if task.schema is None else {**own, FINISH_TOOL: finish(task.schema)}

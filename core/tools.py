@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias
 from urllib.parse import urlsplit
 
 from core import arguments, canonical, results, schemas
@@ -28,8 +28,11 @@ from core.model import ToolSpec
 from core.ports import Clock
 from core.signatures import Parameter, bound, parameters, schema_of
 from core.tasks import Json
+from core.visible import line, visible
 
 logger = logging.getLogger(__name__)
+
+P = ParamSpec("P")
 
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}", re.ASCII)
 """What every model service takes as a tool's name."""
@@ -42,6 +45,15 @@ TIMEOUT_SECONDS = 60.0
 
 MAX_ERROR = 500
 """Characters of an error that the model reads."""
+
+MAX_ACCOUNT = 80
+"""Characters of an account's name, which the model reads as ours: a name, and no room for a letter."""
+
+_ROUND = str.maketrans("[]", "()")
+"""Our notes begin with a word in brackets."""
+
+MAX_URL = 2000
+"""Characters of an address that every browser takes."""
 
 MAY_HAVE_GONE_OUT = "it may have gone out: do not repeat it"
 
@@ -361,16 +373,19 @@ async def check(
 ) -> str | NeedsConnect | None:
     """None if the tool's own check lets the call run now; else the words why not, or the account it wants.
 
-    A check that breaks, is late, or answers anything but None or True does not let it run.
+    A check that breaks, is late, or answers anything but None or True does not let it run. The words are
+    read as ours, so those of a tool that hears from outside are left out (I27).
     """
     if tool.check is None:
         return None
     said = await _asked(tool, tool.check, "checked", args, context, clock)
-    if not isinstance(said, _Said):
+    if isinstance(said, NeedsConnect):
         return said
-    if said.value is None or said.value is True:
+    if isinstance(said, _Said) and (said.value is None or said.value is True):
         return None
-    return shown(said.value, MAX_ERROR) if isinstance(said.value, str) and said.value else "its check says no"
+    words = said.value if isinstance(said, _Said) else said
+    own = isinstance(words, str) and words and not tool.taints
+    return shown(str(words), MAX_ERROR) if own else "its check says no"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -383,18 +398,21 @@ class Seen:
 
 
 async def look(tool: Tool, args: Mapping[str, Json], context: ToolContext, clock: Clock) -> Seen:
-    """What an approver of this call is to see of the world: its precondition; None where it has none."""
+    """What an approver of this call is to see of the world: its precondition; None where it has none.
+
+    The model reads the problem as ours: of a tool that hears from outside, it has none of its words (I27).
+    """
     if tool.precondition is None:
         return Seen()
     said = await _asked(tool, tool.precondition, "looked at", args, context, clock)
     if isinstance(said, NeedsConnect):
         return Seen(problem=str(said), needs=said)
     if isinstance(said, str):
-        return Seen(problem=said)
+        return Seen(problem="could not be looked at" if tool.taints else said)
     try:
         return Seen(value=results.storable(said.value))
     except canonical.NotJson as error:
-        return Seen(problem=f"could not be looked at: {error}")
+        return Seen(problem="could not be looked at" if tool.taints else f"could not be looked at: {error}")
 
 
 async def preview(tool: Tool, args: Mapping[str, Json], context: ToolContext, clock: Clock) -> Seen:
@@ -440,7 +458,7 @@ async def _asked(
             raise
         return f"could not be {done}: cancelled by itself"
     except NeedsConnect as error:
-        return error
+        return _wanted(error)
     except ToolFailed as error:
         return _error_words(tool, error)
     except (Exception, SystemExit) as error:
@@ -495,7 +513,7 @@ def _full_name(kind: type) -> str:
 
 def _ended_badly(tool: Tool, error: BaseException) -> ToolResult:
     words = _error_words(tool, error)
-    needs = error if isinstance(error, NeedsConnect) else None
+    needs = _wanted(error) if isinstance(error, NeedsConnect) else None
     if tool.pure or certain(error):
         return ToolResult(outcome=Outcome.FAILED, result={"error": words}, needs=needs)
     return ToolResult(outcome=Outcome.UNKNOWN, result={"error": f"{words}; {MAY_HAVE_GONE_OUT}"})
@@ -521,6 +539,19 @@ def _error_words(tool: Tool, error: BaseException) -> str:
         return f"no answer within {tool.timeout_seconds:g} s"
     name = type(error).__name__
     return shown(f"{name}: {said}" if said else name, MAX_ERROR)
+
+
+def _wanted(error: NeedsConnect) -> NeedsConnect:
+    """*error* as it can be kept, shown and told, whatever its tool put into it.
+
+    The model reads the account's name as ours, so it can't begin a note of its own (I27). An address that
+    would have to be changed is none: what is left of it leads somewhere else.
+    """
+    account, url = getattr(error, "account", None), getattr(error, "url", None)
+    name = line(account, MAX_ACCOUNT).translate(_ROUND).strip() if isinstance(account, str) else ""
+    whole = isinstance(url, str) and len(url) <= MAX_URL and visible(url) == url
+    kept = NeedsConnect(name or "the account", url if whole else None)
+    return error if (type(error), account, url) == (NeedsConnect, kept.account, kept.url) else kept
 
 
 def _log(tool: Tool, error: BaseException) -> None:
@@ -636,23 +667,28 @@ def _from_server(parameter: Parameter) -> bool:
 
 def _handler(function: Callable[..., object], taken: tuple[Parameter, ...]) -> Handler:
     """Calls *function* by keyword with what it declares, off the event loop if it is a plain one."""
-    is_coroutine = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
-        getattr(function, "__call__", None)  # noqa: B004  # an object with an async __call__
-    )
 
     async def handler(args: Mapping[str, Json], context: ToolContext) -> object:
         own = {p.name: context for p in taken if p.annotation is ToolContext}
         keywords = bound(taken, {**args, **context.server_owned(), **own})
         _fit(function, keywords)
-        if is_coroutine:
-            said = function(**keywords)
-        else:
-            said = await asyncio.to_thread(_caught, function, keywords)
-            if isinstance(said, _Raised):
-                raise said.error
-        return await said if inspect.isawaitable(said) else said
+        return await called(function, **keywords)
 
     return handler
+
+
+async def called(function: Callable[P, object], *args: P.args, **keywords: P.kwargs) -> object:
+    """What *function*, a coroutine or a plain function, answers; a plain one runs off the event loop."""
+    is_coroutine = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(
+        getattr(function, "__call__", None)  # noqa: B004  # an object with an async __call__
+    )
+    if is_coroutine:
+        said = function(*args, **keywords)
+    else:
+        said = await asyncio.to_thread(_caught, partial(function, *args, **keywords))
+        if isinstance(said, _Raised):
+            raise said.error
+    return await said if inspect.isawaitable(said) else said
 
 
 def _fit(function: Callable[..., object], keywords: Mapping[str, Any]) -> None:
@@ -668,10 +704,10 @@ class _Raised:
     error: BaseException
 
 
-def _caught(function: Callable[..., object], keywords: Mapping[str, Any]) -> object:
+def _caught(function: Callable[[], object]) -> object:
     """An error comes back as a value: a StopIteration put on a future would never wake who awaits it."""
     try:
-        return function(**keywords)
+        return function()
     except (Exception, SystemExit) as error:
         return _Raised(error)
 

@@ -35,6 +35,12 @@ def _is_sign(c: str) -> bool:
     return bool(c) and unicodedata.category(c) in ("So", "Sm", "Sk")
 
 
+def line(text: str, limit: int) -> str:
+    """*text* on one line, visible, cut to *limit* characters."""
+    seen = visible(text[: limit + 1])  # cut first, so that a huge text costs nothing
+    return seen if len(seen) <= limit else f"{seen[: limit - 1]}…"
+
+
 def _shows(c: str, *, lines: bool) -> bool:
     if c == "\n":
         return lines

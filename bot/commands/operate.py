@@ -16,6 +16,7 @@ from core.agents import Agent
 from core.builtins import BUILTINS
 from core.errors import GatepostError
 from core.host import chief_of
+from core.proposals import reserved
 
 
 class AgentsWrong(GatepostError):
@@ -38,7 +39,7 @@ def check_agents() -> None:
     """Every agent is listed; raises AgentsWrong with a line for each thing that is wrong."""
     settings = Settings.from_env(os.environ)
     host = load_host(settings)
-    wrong: list[str] = []
+    wrong = [str(e) for e in reserved(host.tools)]
     if not host.agents:
         host.agents, errors = load_report(*agents_folders(settings))
         wrong += [str(e) for e in errors]

@@ -33,7 +33,7 @@ from core.moves.common import (
     woken,
 )
 from core.moves.effects import found_note
-from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState, Slip
+from core.parks import OUTSIDE, Choice, DecisionKind, Park, ParkKind, ParkState, Slip
 from core.people import Person
 from core.plan import over_budget
 from core.tasks import Json, MessageKind, Prio, Task, TaskState
@@ -264,17 +264,20 @@ def _decide(
 def _connect(work: Work, park: Park, call: Call, decision: Decision, at: datetime) -> Change:
     """The account is connected, for every call of the task that waits for it; or it will not be (C12).
 
-    A call that was started already keeps its result, and the model reads a note.
+    A call that was started already keeps its result, and the model reads a note. The account's name is left
+    out of both where it came from outside (I27).
     """
     if decision.kind not in (DecisionKind.CONNECTED, DecisionKind.DECLINE):
         raise DecisionError("say that it is connected, or decline it")
     if decision.kind is DecisionKind.DECLINE:
         reason = f": {decision.reason}" if decision.reason else ""
-        words = f"Not run: the owner does not connect {_account(park)}{reason}. Go on without it."
+        name = _named(park, f"the account of {call.tool}")
+        words = f"Not run: the owner does not connect {name}{reason}. Go on without it."
         told = error(Outcome.DECLINED, words)
         others: tuple[Park, ...] = ()
     else:
-        words = f"{_account(park)} is connected now. This call has not run: make it again."
+        name = _named(park, f"The account of {call.tool}")
+        words = f"{name} is connected now. This call has not run: make it again."
         told = Result(outcome=Outcome.ANSWERED, result={"value": words})
         others = tuple(_along(park, p) for p in work.open_parks if p.id != park.id and _same_account(p, park))
     parks = (park, *others)
@@ -290,6 +293,10 @@ def _connect(work: Work, park: Park, call: Call, decision: Decision, at: datetim
 
 def _account(park: Park) -> str:
     return str(park.shown.get("account", "the account"))
+
+
+def _named(park: Park, unnamed: str) -> str:
+    return unnamed if park.shown.get(OUTSIDE) else _account(park)
 
 
 def _same_account(one: Park, other: Park) -> bool:

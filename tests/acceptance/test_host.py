@@ -146,8 +146,23 @@ class StrangeZone(Dated):
         return {"time_zone": "../../etc/passwd"}
 
 
+class NumberZone(Dated):
+    async def context(self, org: OrgId) -> Mapping[str, str]:
+        return {"time_zone": 7}  # type: ignore[dict-item]
+
+
+class NoFacts(Dated):
+    async def context(self, org: OrgId) -> Mapping[str, str]:
+        return None  # type: ignore[return-value]
+
+
+class NumberClock(Dated):
+    async def clock(self, task: Task, at: datetime) -> str:
+        return 9  # type: ignore[return-value]
+
+
 @pytest.mark.rule("I38")
-@pytest.mark.parametrize("host", [NoClock, NoZone, StrangeZone])
+@pytest.mark.parametrize("host", [NoClock, NoZone, StrangeZone, NumberZone, NoFacts, NumberClock])
 async def test_a_clock_that_breaks_is_read_as_usual(street: Street, host: type[ShopHost]) -> None:
     shop = opened(street, [says("So.")], host)
     assert (await done(shop)).state is TaskState.DONE
@@ -177,8 +192,32 @@ class NoAnswer(ShopHost):
         raise RuntimeError(SECRET)
 
 
+class NamedModel(ShopHost):
+    async def model_for(self, task: Task, agent: Agent) -> Model | None:
+        return "gpt"  # type: ignore[return-value]
+
+
+class NonePrompt(ShopHost):
+    async def system_prompt(self, task: Task, agent: Agent) -> str:
+        return None  # type: ignore[return-value]
+
+
+class WordBudget(ShopHost):
+    async def token_budget(self, task: Task, agent: Agent) -> int | None:
+        return "100"  # type: ignore[return-value]
+
+
+class FalseAnswer(ShopHost):
+    async def refuse_run(self, task: Task, agent: Agent) -> str | None:
+        return False  # type: ignore[return-value]
+
+
+BROKEN = [NoModel, NoPrompt, NoBudget, NoAnswer]
+STRANGE = [NamedModel, NonePrompt, WordBudget, FalseAnswer]
+
+
 @pytest.mark.rule("I38", "T8")
-@pytest.mark.parametrize("broken", [NoModel, NoPrompt, NoBudget, NoAnswer])
+@pytest.mark.parametrize("broken", [*BROKEN, *STRANGE])
 async def test_a_host_that_does_not_answer_delays_the_task_and_says_so_once(
     street: Street, broken: type[ShopHost]
 ) -> None:
@@ -224,6 +263,21 @@ async def test_a_hosts_refusal_ends_the_task_with_its_words(street: Street) -> N
     assert (task.state, task.result) == (TaskState.FAILED, {"error": "There is no credit left."})
 
 
+UNSTORABLE = {"half": "no \ud800", "nul": "no \0", "long": "x" * 3_000_000, "empty": ""}
+STORED = {"half": "no \\ud800", "nul": "no \\x00", "long": f"{'x' * 499}…", "empty": "the app says no"}
+
+
+@pytest.mark.rule("I38")
+@pytest.mark.parametrize("case", UNSTORABLE)
+async def test_a_hosts_refusal_is_cut_and_made_storable(street: Street, case: str) -> None:
+    class Odd(ShopHost):
+        async def refuse_run(self, task: Task, agent: Agent) -> str | None:
+            return UNSTORABLE[case]
+
+    task = await done(opened(street, [says("Done.")], Odd))
+    assert (task.state, task.result) == (TaskState.FAILED, {"error": STORED[case]})
+
+
 @pytest.mark.rule("I23")
 async def test_the_hosts_budget_stops_an_agent_whose_folder_names_none(street: Street) -> None:
     class Poor(ShopHost):
@@ -266,6 +320,27 @@ async def test_a_host_may_keep_a_call_from_running_and_one_that_breaks_does(
     assert shop.effects == []
 
 
+@pytest.mark.rule("I38")
+@pytest.mark.parametrize("case", UNSTORABLE)
+async def test_the_words_that_keep_a_call_from_running_are_cut_and_made_storable(
+    street: Street, case: str
+) -> None:
+    class Odd(ShopHost):
+        async def before_tool(self, task: Task, call: Call) -> None:
+            raise Odder
+
+    class Odder(ToolFailed):
+        def __init__(self) -> None:
+            super().__init__("")
+
+        def __str__(self) -> str:
+            return UNSTORABLE[case]
+
+    shop = opened(street, [*NOTE_SCRIPT], Odd, sam=agent(settings=ALLOWED))
+    call = await shop.call(await done(shop))
+    assert (call.outcome, call.result, shop.effects) == (Outcome.FAILED, {"error": STORED[case]}, [])
+
+
 @pytest.mark.rule("I30", "I38")
 async def test_an_approved_call_that_the_host_forbids_is_void(street: Street) -> None:
     shop = opened(street, [*REFUND_SCRIPT], Careful)
@@ -285,8 +360,23 @@ class NoReach(ShopHost):
         raise KeyError(SECRET)
 
 
+class TextReach(ShopHost):
+    def reach_key(self, task: Task, tool: Tool, args: Mapping[str, Json]) -> Reached | None:
+        return "x@example.test"  # type: ignore[return-value]
+
+
+class NulReach(ShopHost):
+    def reach_key(self, task: Task, tool: Tool, args: Mapping[str, Json]) -> Reached | None:
+        return Reached(surface="mail", address="x\0@example.test")
+
+
+class NoneReach(ShopHost):
+    def reach_key(self, task: Task, tool: Tool, args: Mapping[str, Json]) -> Reached | None:
+        return Reached(surface="mail", address=None)  # type: ignore[arg-type]
+
+
 @pytest.mark.rule("I38", "I6")
-@pytest.mark.parametrize("host", [NoKey, NoReach])
+@pytest.mark.parametrize("host", [NoKey, NoReach, TextReach, NulReach, NoneReach])
 async def test_an_effect_whose_key_the_host_cannot_say_does_not_go_out(
     street: Street, host: type[ShopHost]
 ) -> None:
@@ -297,7 +387,9 @@ async def test_an_effect_whose_key_the_host_cannot_say_does_not_go_out(
 
 
 @pytest.mark.rule("I38", "I6")
-@pytest.mark.parametrize(("said", "kept"), [(7, "7"), (0, "0"), ("", None), (None, None)])
+@pytest.mark.parametrize(
+    ("said", "kept"), [(7, "7"), (0, "0"), ("", None), (None, None), ("a\0\ud800", "a\\u0000\\ud800")]
+)
 async def test_a_key_that_is_no_text_is_taken_as_it_reads(
     street: Street, said: Json, kept: str | None
 ) -> None:

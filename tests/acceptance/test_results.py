@@ -2,11 +2,13 @@
 
 import pytest
 
+from core.agents import Skill
 from core.ids import EventKey, TaskId
 from core.tasks import Mode, Origin, Prio, Task, TaskState
 from core.testing import calls, says
+from core.tools import tool
 from core.work import Cause, Event, EventKind, NewTask
-from tests.acceptance.shop import ORG, Shop, Street, results
+from tests.acceptance.shop import ORG, Shop, Street, agent, results
 
 SHAPE = {"type": "object", "properties": {"total": {"type": "integer"}}, "required": ["total"]}
 READ = calls(("read_order", {"id": "A1"}))
@@ -57,3 +59,36 @@ async def test_a_result_of_another_shape_is_sent_back_and_words_are_no_result(st
         == "[note] A result was asked for: call the tool `finish` with it."
     )
     assert (await shop.task(task)).result == {"value": {"total": 30}}
+
+
+@pytest.mark.rule("T9")
+@pytest.mark.parametrize("key", ["finish", "close"])
+async def test_a_hosts_tool_of_that_name_ends_no_task(street: Street, key: str) -> None:
+    """A host's own check of its tools finds it at the start; a run does not count on that."""
+
+    @tool(risk="read", name="finish")
+    async def finish(order: str) -> str:
+        """Mark an order as finished."""
+        return "fine"
+
+    made = calls((key, {"order": "A1"}))
+    shop = street.open([made, says("And the rest.")], sam=agent(tools=(key,)))
+    shop.host.tools = {key: finish}
+    task = await shop.ask()
+    await shop.run()
+    assert len(shop.model.requests) == 2
+    assert (await shop.task(task)).result == {"value": "And the rest."}
+
+
+async def test_a_hosts_tool_can_not_stand_for_a_built_in_one(street: Street) -> None:
+    @tool(risk="read", name="read_skill")
+    async def mine(name: str) -> str:
+        """Read what is not the skill."""
+        return "the host's"
+
+    skill = Skill(name="a", about="b", text="the skill's")
+    sam = agent(tools=(), skills=(skill,))
+    shop = street.open([calls(("read_skill", {"name": "a"})), says("So.")], sam=sam, tools=[mine])
+    await shop.ask()
+    await shop.run()
+    assert "the skill's" in str(results(shop.model.requests[1])[0][1])

@@ -1,6 +1,7 @@
 """A host's methods have their time, and being cancelled is no fault of theirs."""
 
 import asyncio
+import threading
 from collections.abc import Mapping
 
 import pytest
@@ -68,3 +69,38 @@ async def test_a_method_that_is_cancelled_by_itself_has_failed() -> None:
 
     with pytest.raises(HostFailed):
         await Hooks(host=Cancels(), clock=ManualClock()).refusal(make.task(), AGENT)
+
+
+@pytest.mark.rule("I38")
+async def test_a_plain_method_that_waits_stops_nobody_else_and_has_its_time() -> None:
+    go, asked = threading.Event(), asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    class Plain(BaseHost):
+        agents: Mapping[str, Agent] = {"sam": AGENT}
+
+        def refuse_run(self, task: Task, agent: Agent) -> str | None:  # type: ignore[override]
+            loop.call_soon_threadsafe(asked.set)
+            go.wait(3)
+            return None
+
+    clock = ManualClock()
+    asking = asyncio.create_task(Hooks(host=Plain(), clock=clock).refusal(make.task(), AGENT))
+    try:
+        await asked.wait()
+        assert not go.is_set()
+        clock.advance(HOOK_SECONDS)
+        with pytest.raises(HostFailed):
+            await asking
+    finally:
+        go.set()
+
+
+@pytest.mark.rule("I38")
+async def test_a_plain_method_that_raises_stop_iteration_has_failed() -> None:
+    class Plain(Hanging):
+        def refuse_run(self, task: Task, agent: Agent) -> str | None:  # type: ignore[override]
+            raise StopIteration
+
+    with pytest.raises(HostFailed):
+        await Hooks(host=Plain(), clock=ManualClock()).refusal(make.task(), AGENT)
