@@ -15,13 +15,14 @@ from core.errors import (
     BadArguments,
     DecisionError,
     NothingToChange,
+    NotYourDecision,
     ParkExpired,
     ParkNotFound,
     ParkWithdrawn,
 )
 from core.host import BaseHost, risks_of
 from core.ids import CallCode, CallId, OrgId, ParkId, Token
-from core.moves.people import Click, Decided, Decision, Spare, decide
+from core.moves.people import Click, Decided, Decision, Spare, decide, decides
 from core.parks import DecisionKind, ParkKind, Slip
 from core.people import Person
 from core.plan import LimitKind
@@ -95,8 +96,9 @@ class Desk:
     async def connect_state(self, who: Person, view: ParkView) -> str:
         """What a sign-in carries to its return, so that it connects what *view* waits for, once (C12).
 
-        Raises DecisionError where nothing waits for an account.
+        Raises NotYourDecision for whoever may not, DecisionError where nothing waits for an account.
         """
+        await self.may_decide(who, view)
         if view.park.kind is not ParkKind.CONNECT or not view.park.open:
             raise DecisionError("this does not wait for an account")
         state = self.ids.nonce()
@@ -117,6 +119,15 @@ class Desk:
             return await self.decide(by, view, Decision(kind=DecisionKind.CONNECTED))
         except (AlreadyDecided, ParkExpired, ParkWithdrawn):
             return None
+
+    async def may_decide(self, who: Person, view: ParkView) -> None:
+        """Raises NotYourDecision unless *who* may decide what *view* shows, as the rows say now.
+
+        For what comes before a decision and can be seen outside; the decision itself looks again.
+        """
+        now = (await self.store.people.of(who.org)).person(who.id)
+        if now is None or now.org != view.task.org or not decides(now, view.park):
+            raise NotYourDecision
 
     def _edit(self, view: ParkView, decision: Decision, changes: Mapping[str, Json]) -> Decision:
         if view.park.kind is not ParkKind.APPROVAL or view.call is None:

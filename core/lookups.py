@@ -6,7 +6,7 @@ decision says. Where it can't tell, nothing is decided and the card stays.
 
 from core.calls import Call, Outcome
 from core.decisions import Answering, Desk
-from core.errors import DecisionError, NotYourDecision
+from core.errors import DecisionError
 from core.moves.people import Decided, Decision
 from core.parks import Choice, DecisionKind, ParkKind
 from core.ports import Clock, ParkView
@@ -20,9 +20,7 @@ async def look_up(desk: Desk, clock: Clock, by: Answering, view: ParkView) -> De
     Nobody who may not decide has anything looked up. Raises DecisionError where there is nothing to look up,
     or no way to, and what `Desk.decide` raises: what somebody said meanwhile stands.
     """
-    here = (await desk.store.people.of(by.who.org)).person(by.who.id)
-    if here is None or not here.may_decide:
-        raise NotYourDecision
+    await desk.may_decide(by.who, view)
     call, waits = view.call, view.park.open and view.park.kind is ParkKind.UNKNOWN
     went: bool | None = None
     if waits and call is not None and call.outcome is Outcome.UNKNOWN:

@@ -207,8 +207,12 @@ def _may_decide(work: Work, park: Park, who: PersonId) -> bool:
     if work.roster is None:
         raise LookupError("deciding needs the roster")
     now = work.roster.person(who)
-    listed = not park.approvers or who in park.approvers
-    return now is not None and now.org == work.task.org and now.may_decide and listed
+    return now is not None and now.org == work.task.org and decides(now, park)
+
+
+def decides(who: Person, park: Park) -> bool:
+    """Whether *who*, of the park's organization, may decide it."""
+    return who.may_decide and (not park.approvers or who.id in park.approvers)
 
 
 def _decide(

@@ -1,6 +1,7 @@
 """Accounts that are not connected: the task waits for one, and goes on through the gate (C12)."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,7 @@ from core.calls import CallState, Outcome
 from core.decisions import Answering
 from core.errors import AlreadyDecided, DecisionError, NeedsConnect, NotYourDecision, ParkNotFound
 from core.gate import Setting
+from core.ids import PersonId
 from core.moves.people import Decided, Decision
 from core.parks import DecisionKind, ParkKind, ParkState
 from core.people import Person
@@ -355,3 +357,18 @@ async def test_only_what_waits_for_an_account_has_a_sign_in(street: Street) -> N
     await shop.desk.connected(by(shop), state)
     with pytest.raises(DecisionError, match="does not wait for an account"):
         await shop.desk.connect_state(U1, await shop.find(view.park.token))
+
+
+@pytest.mark.rule("C12", "I14")
+async def test_only_who_may_decide_starts_a_sign_in(street: Street) -> None:
+    shop, _ = opened(street, calls(READ), DONE)
+    view = await shop.view(await shop.parked(), kind=ParkKind.CONNECT)
+    for who in (U9, replace(U9, roles=U1.roles), replace(U1, id=PersonId("stranger"))):  # as the rows have it
+        with pytest.raises(NotYourDecision):
+            await shop.desk.connect_state(who, view)
+    await street.sql.change_park(view.park, approvers=[U2.id])
+    view = await shop.find(view.park.token)
+    with pytest.raises(NotYourDecision):
+        await shop.desk.connect_state(U1, view)
+    assert await street.sql.table("connect_states") == []
+    assert await shop.desk.connect_state(U2, view)

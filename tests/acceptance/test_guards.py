@@ -18,7 +18,20 @@ from core.repeats import REMINDER
 from core.tasks import Json, MessageKind, Task, TaskState
 from core.testing import calls, says
 from core.tools import Tool, ToolContext, tool
-from tests.acceptance.shop import NOTE, REFUND, SURFACE, U1, U9, Shop, Street, agent, results, settings, words
+from tests.acceptance.shop import (
+    NOTE,
+    REFUND,
+    SURFACE,
+    U1,
+    U2,
+    U9,
+    Shop,
+    Street,
+    agent,
+    results,
+    settings,
+    words,
+)
 
 READ = calls(("read_order", {"id": "A1"}))
 
@@ -331,6 +344,18 @@ async def test_the_owner_has_it_looked_up_and_the_destination_settles_it(
     assert notes == [f"A look at the destination says of mail (call 1): {said}."]
     (status,) = await shop.card(task)
     assert status is not None and status.startswith("✔ Looked up by U1, ") and status.endswith(f" · {said}")
+
+
+@pytest.mark.rule("C22", "I14")
+async def test_only_a_parks_approvers_have_it_looked_up(street: Street) -> None:
+    shop, mail, _, view = await unknown(street)
+    await street.sql.change_park(view.park, approvers=[U2.id])
+    view = await shop.find(view.park.token)
+    with pytest.raises(NotYourDecision):
+        await look_up(shop.desk, shop.clock, by(shop), view)
+    assert mail.looked == []
+    assert await look_up(shop.desk, shop.clock, by(shop, U2), view) is None
+    assert len(mail.looked) == 1
 
 
 @pytest.mark.rule("C22", "I7")
