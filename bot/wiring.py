@@ -20,6 +20,7 @@ from adapters.model_openai import OpenAIModel
 from bot.settings import Settings, audit_key
 from core.audit import mac
 from core.builtins import BUILTINS
+from core.caught import caught, words_of
 from core.decisions import Desk
 from core.errors import ConfigError, GatepostError
 from core.host import BaseHost, chief_of
@@ -177,15 +178,15 @@ def load_host(settings: Settings) -> BaseHost:
 @contextmanager
 def _of_the_host(settings: Settings, what: str) -> Iterator[None]:
     """An app's own code: whatever it raises, its operator is told what and where (decision 9)."""
-    try:
+    with caught() as ended:
         yield
-    except (GatepostError, ImportError):
-        raise
-    except Exception as error:
-        frame = traceback.extract_tb(error.__traceback__)[-1]
-        place = f"{Path(frame.filename).name}:{frame.lineno}"
-        name = settings.host_app or DEFAULT_HOST
-        raise ConfigError(f"HOST_APP: {name} {what} ({type(error).__name__}: {error}; {place})") from error
+    if (error := ended.error) is None:
+        return
+    if isinstance(error, GatepostError | ImportError):
+        raise error
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    said = f"{type(error).__name__}: {words_of(error)}; {Path(frame.filename).name}:{frame.lineno}"
+    raise ConfigError(f"HOST_APP: {settings.host_app or DEFAULT_HOST} {what} ({said})") from error
 
 
 def _check_tools(host: BaseHost, name: str) -> None:

@@ -5,7 +5,6 @@ HostFailed, for the loop to wait out; news that nobody takes are logged and gone
 reach the log of who debugs, never a model or a chat; those meant to be read are cut and made storable.
 """
 
-import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +18,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from core.agents import Agent
 from core.arguments import shown
 from core.calls import Call
+from core.caught import called, caught, words_of
 from core.errors import GatepostError, NeedsConnect, ToolFailed
 from core.host import BaseHost, same_send
 from core.moves.common import Result
@@ -26,8 +26,9 @@ from core.parks import ParkKind
 from core.people import Organization
 from core.ports import Clock, Model, ParkView
 from core.proposals import storable
+from core.running import MAX_ERROR
 from core.tasks import Task
-from core.tools import MAX_ERROR, Tool, called
+from core.tools import Tool
 from core.work import Reached
 
 log = logging.getLogger(__name__)
@@ -185,28 +186,20 @@ class Hooks:
 
         A plain one that is late goes on in its thread; nobody hears what it answers.
         """
-        try:
+        said: object = None
+        with caught() as ended:
             async with self.clock.timeout(HOOK_SECONDS):
-                return await called(hook, *args, **named)
-        except asyncio.CancelledError as error:
-            current = asyncio.current_task()
-            if current is None or current.cancelling():
-                raise
-            raise _failed(hook, error) from error
-        except (ToolFailed, NeedsConnect):
-            raise
-        except (Exception, SystemExit) as error:
-            # the app's code, like a tool's: whatever it raises is one thing to us, and is logged
-            raise _failed(hook, error) from error
+                said = await called(hook, *args, **named)
+        if ended.error is None:
+            return said
+        if isinstance(ended.error, ToolFailed | NeedsConnect):
+            raise ended.error
+        raise _failed(hook, ended.error) from ended.error
 
 
 def _words(said: object) -> str:
     """What the app says, as a model can read it, and any database keep it."""
-    try:
-        words = str(said)
-    except Exception:  # words that fail must not end the run
-        words = ""
-    return shown(words, MAX_ERROR) or NO_WORDS
+    return shown(words_of(said), MAX_ERROR) or NO_WORDS
 
 
 def _at_once(hook: Callable[P, object]) -> Callable[P, object]:

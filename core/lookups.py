@@ -10,8 +10,9 @@ from core.errors import DecisionError
 from core.moves.people import Decided, Decision
 from core.parks import Choice, DecisionKind, ParkKind
 from core.ports import Clock, ParkView
+from core.running import went_out
 from core.tasks import Task
-from core.tools import ToolContext, went_out
+from core.tools import ToolContext
 
 
 async def look_up(desk: Desk, clock: Clock, by: Answering, view: ParkView) -> Decided | None:

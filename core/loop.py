@@ -58,10 +58,11 @@ from core.ports import Clock, Ids, Model, ParkView, Store, Transcript
 from core.progress import step_words
 from core.proposals import declined, offered, propose, storable, told, tools_of
 from core.repeats import reminded, repeated
+from core.running import Seen, check, look, preview, went_out
+from core.running import run as run_tool
 from core.skills import listed
 from core.tasks import Json, MessageKind, Task
-from core.tools import Seen, Tool, ToolContext, check, look, preview, went_out
-from core.tools import run as run_tool
+from core.tools import Tool, ToolContext
 from core.transcript import NUDGES, turns
 from core.work import NOTHING, Change, Fenced, Lost, Move, Need, NewMessage, R, Spend, Work
 

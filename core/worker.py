@@ -9,6 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+from core.caught import caught
 from core.decisions import Desk
 from core.errors import GatepostError
 from core.ids import Run, TaskRef, WorkerId
@@ -106,13 +107,13 @@ class Worker:
 
     async def _run(self, run: Run) -> None:
         try:
-            await self._task_run(run).go()
-        except Exception:
-            # the top of the worker: one broken task harms itself alone; its lease runs out, and
-            # after five such losses it is failed
-            log.exception("a run of %s broke off", run.task_id)
+            with caught() as ended:
+                await self._task_run(run).go()
         finally:
             self._runs.pop(run, None)
+        if ended.error is not None:
+            # one broken task harms itself alone; its lease runs out, and after five such losses it is failed
+            log.error("a run of %s broke off", run.task_id, exc_info=ended.error)
 
     def _task_run(self, run: Run) -> TaskRun:
         return TaskRun(
@@ -192,16 +193,13 @@ class Worker:
     async def _every(self, seconds: float, chore: Callable[[], Awaitable[object]]) -> None:
         name, failed = getattr(chore, "__name__", chore), 0
         while not (self._stopping and chore == self.claim):
-            try:
+            with caught() as ended:
                 await chore()
-                if failed:
-                    log.warning("%s works again, after %d tries", name, failed)
-                failed = 0
-            except Exception:
-                # the top of the worker: the database may be away for a while, which is said once
-                if not failed:
-                    log.exception("%s failed; tried again until it works", name)
-                failed += 1
+            if ended.error is None and failed:
+                log.warning("%s works again, after %d tries", name, failed)
+            elif ended.error is not None and not failed:  # the database may be away for a while: said once
+                log.error("%s failed; tried again until it works", name, exc_info=ended.error)
+            failed = 0 if ended.error is None else failed + 1
             await self.clock.sleep(
                 min(LONGEST_WAIT_SECONDS, seconds * 2 ** min(failed, 10)) if failed else seconds
             )

@@ -15,23 +15,21 @@ from typing import Annotated, Any, Literal
 
 import pytest
 
-from core import tools
+from core import running, tools
 from core.agents import Agent, may_reach
 from core.calls import Outcome
 from core.errors import BadArguments, NeedsConnect, ToolError, ToolFailed
 from core.gate import Risk
 from core.ids import CallId, OrgId, PersonId, TaskId
 from core.model import ToolSpec
+from core.running import MAY_HAVE_GONE_OUT, Seen, ToolResult
 from core.signatures import fitted
 from core.tools import (
     EVERY,
-    MAY_HAVE_GONE_OUT,
     SERVER_OWNED,
     Cleaned,
-    Seen,
     Tool,
     ToolContext,
-    ToolResult,
     tool,
 )
 
@@ -93,7 +91,7 @@ def returning(value: object, risk: Risk = Risk.SPEND) -> Tool:
 
 
 async def result_of(one: Tool, args: Mapping[str, Any] | None = None) -> ToolResult:
-    return await tools.run(one, args or {}, CONTEXT, CLOCK)
+    return await running.run(one, args or {}, CONTEXT, CLOCK)
 
 
 def ok(value: object) -> ToolResult:
@@ -894,7 +892,7 @@ async def test_a_missing_account_fails_the_call_and_is_handed_on(risk: Risk) -> 
 def test_a_chain_of_errors_that_runs_in_a_circle_is_judged() -> None:
     first, second = ValueError("a"), TypeError("b")
     first.__cause__, second.__cause__ = second, first
-    assert tools.certain(first)
+    assert running.certain(first)
 
 
 class Wordless(Exception):
@@ -921,7 +919,7 @@ async def test_an_error_reaches_the_model_as_one_short_visible_line(error: Excep
 async def test_the_log_names_the_error_and_keeps_its_words_for_debugging(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.DEBUG, logger="core.tools")
+    caplog.set_level(logging.DEBUG, logger="core.running")
     await result_of(raising(RuntimeError("token abc123")))
     warned = [r for r in caplog.records if r.levelno > logging.DEBUG]
     assert [(r.getMessage(), r.exc_info) for r in warned] == [("tool broken raised RuntimeError", None)]
@@ -1025,11 +1023,11 @@ async def checked(check: Callable[..., object], late_after: float = 5) -> str | 
     @tool(risk="spend", check=check, timeout=late_after)
     async def pay(order: str, amount: int = 0) -> None: ...
 
-    return await tools.check(pay, {"order": "A7", "amount": 3}, CONTEXT, CLOCK)
+    return await running.check(pay, {"order": "A7", "amount": 3}, CONTEXT, CLOCK)
 
 
 async def test_a_tool_without_a_check_may_run() -> None:
-    assert await tools.check(refund, ARGS, CONTEXT, CLOCK) is None
+    assert await running.check(refund, ARGS, CONTEXT, CLOCK) is None
 
 
 async def test_a_check_gets_what_it_declares_and_lets_the_call_run() -> None:
@@ -1084,8 +1082,8 @@ async def test_nothing_a_tool_heard_from_outside_is_said_where_it_objects(answer
     @tool(risk="contact", taints=True, check=own, precondition=sees)
     async def post() -> None: ...
 
-    assert await tools.check(post, {}, CONTEXT, CLOCK) == "its check says no"
-    assert await tools.look(post, {}, CONTEXT, CLOCK) == tools.Seen(problem="could not be looked at")
+    assert await running.check(post, {}, CONTEXT, CLOCK) == "its check says no"
+    assert await running.look(post, {}, CONTEXT, CLOCK) == running.Seen(problem="could not be looked at")
 
 
 @pytest.mark.rule("I27", "I38")
@@ -1110,8 +1108,8 @@ async def test_an_account_is_named_on_one_short_line_that_hides_nothing(
     async def mail() -> None:
         raise NeedsConnect(account, url)
 
-    found = await tools.check(mail, {}, CONTEXT, CLOCK)
-    needed = [found, (await tools.look(mail, {}, CONTEXT, CLOCK)).needs, (await result_of(mail)).needs]
+    found = await running.check(mail, {}, CONTEXT, CLOCK)
+    needed = [found, (await running.look(mail, {}, CONTEXT, CLOCK)).needs, (await result_of(mail)).needs]
     assert [(n.account, n.url) for n in needed if isinstance(n, NeedsConnect)] == [kept] * 3
 
 
@@ -1128,7 +1126,7 @@ async def test_a_check_that_lacks_an_argument_does_not_let_the_call_run() -> Non
     @tool(risk="spend", check=own)
     async def pay(amount: int = 0) -> None: ...
 
-    said = await tools.check(pay, {}, CONTEXT, CLOCK)
+    said = await running.check(pay, {}, CONTEXT, CLOCK)
     assert isinstance(said, str) and "amount" in said
 
 
@@ -1249,7 +1247,7 @@ async def test_a_preview_that_breaks_is_said_and_keeps_nobody_from_asking(
     async def send(to: str) -> None:
         """Send."""
 
-    assert await tools.preview(send, {"to": "x"}, CONTEXT, CLOCK) == seen
+    assert await running.preview(send, {"to": "x"}, CONTEXT, CLOCK) == seen
 
 
 async def test_a_preview_that_cannot_be_shown_says_so() -> None:
@@ -1257,5 +1255,5 @@ async def test_a_preview_that_cannot_be_shown_says_so() -> None:
     async def send(to: str) -> None:
         """Send."""
 
-    seen = await tools.preview(send, {"to": "x"}, CONTEXT, CLOCK)
+    seen = await running.preview(send, {"to": "x"}, CONTEXT, CLOCK)
     assert seen == Seen(value="(could not be previewed: a object is not JSON)")

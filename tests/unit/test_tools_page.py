@@ -10,7 +10,8 @@ from adapters.clock import SystemClock
 from core.calls import Outcome
 from core.host import BaseHost
 from core.ids import CallId, OrgId, TaskId
-from core.tools import Seen, Tool, ToolContext, check, clean, look, preview, run, went_out
+from core.running import Seen, check, look, preview, run, went_out
+from core.tools import Tool, ToolContext, clean
 from tests.contract import factories
 
 PAGE = (Path(__file__).parents[2] / "docs" / "tools.md").read_text(encoding="utf-8")
