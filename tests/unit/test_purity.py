@@ -78,7 +78,7 @@ def test_core_takes_nothing_from_outside_by_itself() -> None:
         if (wrong := impurities(path.read_text(encoding="utf-8")))
     }
     # a synchronous handler is the app's code, and would stop the whole loop anywhere else
-    threads = found.pop("tools.py")
+    threads = found.pop("caught.py")
     assert [name.split(": ")[1] for name in threads] == ["asyncio.to_thread"]
     assert found == {}
 
