@@ -89,6 +89,7 @@ class Intake:
             requester=None if person is None else PersonId(person),
             prio=Prio.PERSON,
             surface=event.body.get("surface"),
+            chat=event.body.get("chat"),
             thread_ref=event.body.get("thread"),
         )
         opened = await self.store.tasks.open(new, Cause(key=event.key, actor=person or event.key.source))

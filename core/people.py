@@ -29,6 +29,27 @@ SEND_WINDOW: Final = timedelta(hours=24)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Route:
+    """A place in a chat where posts go: a channel, a thread of one, somebody's direct messages."""
+
+    surface: str
+    ref: str  # the surface's own name of the place
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ApprovalRule:
+    """Who may approve calls of *what*: a tool's name, a risk, or ``any``; the narrowest that says it holds.
+
+    *who*: ids of persons, and roles; None: this rule does not say. *self_approval*: whether the one who
+    asked for the task may approve it, too; None: this rule does not say.
+    """
+
+    what: str
+    who: tuple[str, ...] | None = None
+    self_approval: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Organization:
     id: OrgId
     name: str
@@ -36,6 +57,7 @@ class Organization:
     state: OrgState = OrgState.ACTIVE
     max_running: int | None = None  # of its tasks, at once; None: as the queue is set
     send_window: timedelta = SEND_WINDOW
+    rules: tuple[ApprovalRule, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -61,10 +83,16 @@ class Person:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Roster:
-    """An organization and its people, those who left included (their names stand in old decisions)."""
+    """An organization and its people, those who left included (their names stand in old decisions).
+
+    *accounts*: who is linked to what. *routes*: where the cards of an agent go, by its key; of the key
+    ``""``, those of every agent without one of its own; else to the thread of their task.
+    """
 
     organization: Organization
     people: tuple[Person, ...]
+    accounts: tuple[tuple[PersonId, Account], ...] = ()
+    routes: tuple[tuple[str, Route], ...] = ()
 
     def person(self, person_id: PersonId) -> Person | None:
         return next((p for p in self.people if p.id == person_id), None)

@@ -69,6 +69,7 @@ class Task:
     parent_call_id: str | None = None
     depth: int = 0
     surface: str | None = None  # where it speaks; None: nowhere, only the ledger
+    chat: str | None = None  # the channel, group or direct chat that its thread is in
     thread_ref: str | None = None
     goal: Json
     schema: Json = None

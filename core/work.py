@@ -57,6 +57,7 @@ class NewTask:
     taint: Taint = Taint.NONE
     prio: int
     surface: str | None = None
+    chat: str | None = None  # the channel, group or direct chat that its thread is in
     thread_ref: str | None = None
 
 

@@ -95,7 +95,8 @@ organizations = Table(
     _count("next_task_no", 1),  # the number the next task gets
     _big_count("audit_seq"),  # the head of the audit chain: its last number and its hash
     Column("audit_hash", Text, nullable=False, server_default=GENESIS),
-    _words_or_none("approvals_route"),
+    _words_or_none("approvals_route"),  # approval_routes says it; dropped once no release reads this
+    _json("rules"),  # list of ApprovalRule: who may approve what
     _number_or_none("max_running"),  # tasks that run at once; NULL: the queue's own default
     _number_or_none("send_window_seconds"),  # in which the same send asks anew; NULL: people.SEND_WINDOW
     _time("created_at"),
@@ -166,6 +167,24 @@ connect_states = Table(
     _time_or_none("used_at"),
 )
 
+approval_routes = Table(
+    "approval_routes",  # where cards go; without a row, to the thread of their task
+    metadata,
+    _key("org"),
+    _key("agent"),  # '': of every agent without one of its own
+    _words("surface"),
+    _words("ref"),
+)
+
+secrets = Table(
+    "secrets",  # accounts' keys and the like, sealed under SECRET_KEY
+    metadata,
+    _key("org"),
+    _key("name"),
+    _words("sealed"),
+    _time("at"),
+)
+
 # ── tasks, their transcript, calls and parks: written by Tasks.open and Tasks.change only ────
 
 tasks = Table(
@@ -183,6 +202,7 @@ tasks = Table(
     _words_or_none("parent_call_id"),
     _count("depth"),
     _words_or_none("surface"),
+    _words_or_none("chat"),  # the channel, group or direct chat its thread is in
     _words_or_none("thread_ref"),
     _json("goal"),
     _json("schema"),
@@ -225,6 +245,7 @@ tasks = Table(
     _index("ix_tasks_held", "org", "prio", "vrt", "id", where="state = 'held'"),
     _index("ix_tasks_aged", "org", where="state = 'queued' AND aged"),
     _index("ix_tasks_thread", "org", "surface", "thread_ref"),
+    _index("ix_tasks_chat", "org", "surface", "chat"),
     _index("ix_tasks_parent", "org", "parent_id"),
     postgresql_with={
         "fillfactor": 80,
@@ -363,11 +384,13 @@ posts = Table(
     _key("id"),
     _words("dedup_key"),
     _words("kind"),  # PostKind
-    _words("task_id"),
+    _words_or_none("task_id"),  # NULL: about several, a digest
     _count("episode", 1),
     _number_or_none("round"),
     _words("surface"),
     _words("route"),
+    _json("tried"),  # list of {surface, route, error}: where it should have been before
+    _time_or_none("shown_at"),  # when its first revision got to this route
     _json("body"),
     _count("rev", 1),
     _count("sent_rev"),
@@ -383,6 +406,7 @@ posts = Table(
     _index("ix_posts_due", "due_at", where="rev > sent_rev AND state <> 'dead'"),
     _index("ix_posts_chat_ref", "surface", "chat_ref"),
     _index("ix_posts_task", "org", "task_id"),
+    _index("ix_posts_shown", "org", "surface", "route", "shown_at"),
 )
 
 inbox = Table(

@@ -20,6 +20,7 @@ def opened(new: NewTask, number: int, state: OrgState, at: datetime) -> Task:
         requester=new.requester,
         mode=new.mode,
         surface=new.surface,
+        chat=new.chat,
         thread_ref=new.thread_ref,
         goal=new.goal,
         schema=new.schema,

@@ -70,6 +70,7 @@ def task(**over: Any) -> Task:
         "origin": Origin.OWNER,
         "goal": "write to Bob",
         "surface": "slack",
+        "chat": "C1",
         "thread_ref": "C1:123.4",
         "next_seq": 2,
         "created_at": NOW,
@@ -237,6 +238,7 @@ def new_task(**over: Any) -> NewTask:
         "requester": PERSON,
         "prio": 0,
         "surface": "slack",
+        "chat": "C1",
         "thread_ref": "C1:123.4",
     }
     return NewTask(**{**given, **over})
