@@ -15,6 +15,7 @@ from enum import StrEnum
 
 from core.canonical import dump
 from core.ids import CallId, OrgId, TaskId
+from core.parks import Park
 
 GENESIS = "0" * 64
 """The hash before an organization's first entry."""
@@ -38,6 +39,22 @@ class AuditEntry:
     seq: int | None = None
     prev_hash: str | None = None
     hash: str | None = None
+
+
+def refusal(park: Park, entry_id: str, at: datetime, *, actor: str, surface: str, why: str) -> AuditEntry:
+    """That *actor* tried to decide *park* and might not; nothing else is written of it."""
+    return AuditEntry(
+        org=park.org,
+        id=entry_id,
+        at=at,
+        actor=actor,
+        surface=surface,
+        move="refused",
+        rule=None,
+        task_id=park.task_id,
+        call_id=park.call_id,
+        entry=dump({"park": park.id, "version": park.version, "why": why}),
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -110,6 +110,10 @@ class NothingToChange(DecisionError):
     """An edit needs at least one field: nothing to change."""
 
 
+class CommandError(GatepostError):
+    """This is no command, or not how it is written."""
+
+
 class SwitchError(GatepostError):
     """This can't be switched."""
 

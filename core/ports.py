@@ -227,6 +227,13 @@ class Parks(Protocol):
         """It is recorded that *who* opened the whole of what has *digest* (I32)."""
         ...
 
+    async def refused(self, token: Token, actor: str, surface: str, why: str) -> None:
+        """An audit entry says that *actor* tried to decide the park of *token* and why they might not.
+
+        Nothing is written where there is no such park. *actor*: a person's id, or else their account.
+        """
+        ...
+
     async def link(self, who: Person, token: Token, digest: str, seconds: float) -> None:
         """For *seconds*, *digest* stands for *who* connecting what the park of *token* waits for (C12).
 
@@ -309,6 +316,10 @@ class Query:
     number: int | None = None
     states: frozenset[TaskState] = frozenset()
     agent: str | None = None
+    surface: str | None = None  # where it speaks, for the three below
+    chat: str | None = None
+    thread: str | None = None
+    message: str | None = None  # one of its posts, by the surface's name of it
     limit: int = 50
 
 
@@ -353,6 +364,10 @@ class Ledger(Protocol):
         ...
 
     async def organizations(self) -> list[OrgId]: ...
+
+    async def usage(self, org: OrgId) -> dict[str, int]:
+        """The tokens each agent reserved and used in the last 24 hours, by its key."""
+        ...
 
 
 class Leases(Protocol):

@@ -168,7 +168,7 @@ def _opened(text: str, agents: Mapping[str, Agent], chief: str) -> Open | Blank:
 def _joined(task: Task, text: str) -> Join | Stop | Blank:
     if not text:
         return Blank()
-    if text.casefold() in STOP and not task.ended:
+    if text.casefold() in STOP:  # of one that has ended too: a second look must not begin an episode
         return Stop(task=task)
     return Join(task=task, text=text)
 

@@ -4,15 +4,16 @@ Reads, but for `seal`, which one leader calls: it appends to the chain what chan
 since, under the organization's row.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Select, Table, bindparam, select, update
+from sqlalchemy import ColumnElement, Select, Table, bindparam, func, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store.engine import Database
 from adapters.store.rows import audit_of, call_of, message_of, park_of, task_of
-from adapters.store.tables import audit, calls, messages, organizations, parks, tasks
+from adapters.store.tables import audit, calls, messages, organizations, parks, posts, tasks, usage
 from core.audit import GENESIS, AuditEntry, Head, chained
 from core.errors import TaskNotFound
 from core.ids import OrgId, TaskRef
@@ -36,6 +37,7 @@ class SqlLedger:
             wanted = wanted.where(tasks.c.state.in_(sorted(state.value for state in query.states)))
         if query.agent is not None:
             wanted = wanted.where(tasks.c.agent == query.agent)
+        wanted = wanted.where(*_placed(query))
 
         async def body(conn: AsyncConnection) -> list[Task]:
             rows = await conn.execute(wanted.order_by(tasks.c.number.desc()).limit(query.limit))
@@ -99,6 +101,30 @@ class SqlLedger:
             return sorted(OrgId(org) for org in ids)
 
         return await self._db.read(body)
+
+    async def usage(self, org: OrgId) -> dict[str, int]:
+        spent = func.sum(usage.c.reserved + usage.c.used)
+
+        async def body(conn: AsyncConnection) -> dict[str, int]:
+            since = await self._db.now(conn) - timedelta(hours=24)
+            wanted = select(usage.c.agent, spent).where(usage.c.org == org, usage.c.hour > since)
+            rows = await conn.execute(wanted.group_by(usage.c.agent).order_by(usage.c.agent))
+            return {agent: int(tokens) for agent, tokens in rows}
+
+        return await self._db.read(body)
+
+
+def _placed(query: Query) -> Iterator[ColumnElement[bool]]:
+    """Where the tasks speak."""
+    if query.surface is not None and query.message is None:
+        yield tasks.c.surface == query.surface
+    if query.chat is not None:
+        yield tasks.c.chat == query.chat
+    if query.thread is not None:
+        yield tasks.c.thread_ref == query.thread
+    if query.message is not None:  # a card may stand elsewhere than its task speaks
+        said = select(posts.c.task_id).where(posts.c.org == tasks.c.org, posts.c.chat_ref == query.message)
+        yield tasks.c.id.in_(said.where(posts.c.surface == query.surface))
 
 
 def _of(table: Table, ref: TaskRef) -> Select[Any]:

@@ -11,8 +11,9 @@ from sqlalchemy import Select, case, func, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store.engine import Database
-from adapters.store.rows import call_of, park_of, task_of
-from adapters.store.tables import calls, connect_states, parks, tasks
+from adapters.store.rows import audit_row, call_of, park_of, task_of
+from adapters.store.tables import audit, calls, connect_states, parks, tasks
+from core.audit import refusal
 from core.errors import ParkNotFound
 from core.ids import CallCode, OrgId, TaskRef, Token
 from core.parks import Park, ParkKind, ParkState
@@ -70,6 +71,16 @@ class SqlParks:
             view = {"person": who.id, "digest": digest, "at": (await self._db.now(conn)).isoformat()}
             this = (parks.c.org == who.org, parks.c.id == park.id)
             await conn.execute(update(parks).where(*this).values(viewed=[*(park.viewed or ()), view]))
+
+        await self._db.write(body)
+
+    async def refused(self, token: Token, actor: str, surface: str, why: str) -> None:
+        async def body(conn: AsyncConnection) -> None:
+            found = (await conn.execute(select(parks).where(parks.c.token == token))).mappings().one_or_none()
+            if found is not None:
+                park, at = park_of(found), await self._db.now(conn)
+                entry = refusal(park, self._db.ids.new(), at, actor=actor, surface=surface, why=why)
+                await conn.execute(audit.insert().values(audit_row(self._db.signed(entry))))
 
         await self._db.write(body)
 

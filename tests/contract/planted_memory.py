@@ -22,7 +22,7 @@ from tests.contract.planted import BORN_AT, FAR, Planted
 
 NAMES = {"account_ref": "ref", "audit_seq": "seq", "audit_hash": "hash"}
 """Columns that core's own values call otherwise."""
-ROWS = {"posts": kept.PostRow, "accounts": kept.AccountRow}
+ROWS = {"posts": kept.PostRow, "accounts": kept.AccountRow, "usage": kept.UsageRow}
 
 
 class Ticking(ManualClock):

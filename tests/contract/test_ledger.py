@@ -263,6 +263,36 @@ async def test_tasks_are_found_newest_first_by_all_that_is_asked(
     assert [task.number for task in await planted.store.ledger.find(org, query)] == numbers
 
 
+async def test_tasks_are_found_by_where_they_speak_and_by_the_messages_they_posted(planted: Planted) -> None:
+    org, other = await planted.organization("a"), await planted.organization("b")
+    first = await planted.task(org, surface="slack", chat="C1", thread_ref="C1:1")
+    second = await planted.task(org, surface="slack", chat="C1", thread_ref="C1:2")
+    await planted.task(org, surface="telegram", chat="C1", thread_ref="C1:1")
+    await planted.task(other, surface="slack", chat="C1", thread_ref="C1:1")
+    await planted.post(first, surface="telegram", chat_ref="m-7")  # its card was moved there
+    found = planted.store.ledger.find
+    assert await found(org, Query(surface="slack", chat="C1")) == [second, first]
+    assert await found(org, Query(surface="slack", thread="C1:1")) == [first]
+    assert await found(org, Query(surface="telegram", message="m-7")) == [first]
+    assert await found(org, Query(surface="slack", message="m-7")) == []
+    assert await found(other, Query(surface="telegram", message="m-7")) == []
+
+
+async def test_the_tokens_of_a_day_are_summed_by_agent(planted: Planted) -> None:
+    org, other = await planted.organization("a"), await planted.organization("b")
+    hour = (await planted.now()).replace(minute=0, second=0, microsecond=0)
+    for agent, of, hours, reserved, used in (
+        ("lead", org, 0, 5, 10),
+        ("lead", org, 23, 0, 100),
+        ("lead", org, 25, 1000, 1000),
+        ("scout", org, 1, 7, 0),
+        ("lead", other, 0, 9, 9),
+    ):
+        row = {"org": of, "agent": agent, "hour": hour - timedelta(hours=hours)}
+        await planted.insert("usage", **row, reserved=reserved, used=used)
+    assert await planted.store.ledger.usage(org) == {"lead": 115, "scout": 7}
+
+
 @pytest.mark.rule("I18")
 async def test_another_organizations_task_is_not_found(planted: Planted) -> None:
     org, other = await planted.organization("a"), await planted.organization("b")

@@ -5,12 +5,15 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from core.audit import mac
+from core.canonical import load
 from core.errors import ParkNotFound
 from core.ids import CallCode, Token
 from core.parks import ParkKind, ParkState
 from core.people import Person
 from core.ports import Due, NotFound, ParkView
 from core.tasks import Task
+from tests.contract.factories import AUDIT_KEY
 from tests.contract.planted import BORN_AT, FAR, Planted
 
 OPEN, DECIDED, SUPERSEDED = ParkState.OPEN, ParkState.DECIDED, ParkState.SUPERSEDED
@@ -213,3 +216,20 @@ async def test_nobody_signs_in_for_another_organizations_park(
     for token in (park.token, Token("unknown")):
         with pytest.raises(ParkNotFound):
             await planted.store.parks.link(eve, token, "digest", 60)
+
+
+@pytest.mark.rule("I14", "I34")
+async def test_who_might_not_decide_is_in_the_trail_of_the_parks_organization(
+    planted: Planted, ada: Person, task: Task
+) -> None:
+    park = await planted.park(task, await planted.call(task, number=3))
+    await planted.store.parks.refused(park.token, "chat:U9", "chat", "nobody here knows them")
+    await planted.store.parks.refused(Token("unknown"), "chat:U9", "chat", "nobody here knows them")
+    (entry,) = await planted.store.ledger.unsealed(ada.org, 9)
+    told = (entry.actor, entry.surface, entry.move, entry.task_id, entry.call_id, load(entry.entry))
+    why = {"park": park.id, "version": 1, "why": "nobody here knows them"}
+    assert told == ("chat:U9", "chat", "refused", task.id, park.call_id, why)
+    assert entry.mac == mac(AUDIT_KEY, entry)
+    found = await planted.store.parks.find(ada, park.token)
+    assert isinstance(found, ParkView)
+    assert found.park == park

@@ -1,10 +1,11 @@
 """The ledger: what was done, for people who ask; and the audit trail's seal."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 from core.audit import GENESIS, AuditEntry, Head, chained
 from core.errors import TaskNotFound
-from core.ids import OrgId, TaskRef
+from core.ids import OrgId, TaskId, TaskRef
 from core.ports import Query, Story
 from core.tasks import Task
 from core.testing.memory.load import calls_of
@@ -19,7 +20,8 @@ class MemoryLedger:
 
     async def find(self, org: OrgId, query: Query) -> list[Task]:
         own = [row.task for row in self._rows.tasks if row.task.org == org]
-        found = [task for task in own if _fits(task, query)]
+        said = self._saying(org, query)
+        found = [task for task in own if _fits(task, query) and (said is None or task.id in said)]
         return sorted(found, key=lambda task: -task.number)[: query.limit]
 
     async def story(self, ref: TaskRef) -> Story:
@@ -59,12 +61,34 @@ class MemoryLedger:
     async def organizations(self) -> list[OrgId]:
         return sorted(row.organization.id for row in self._rows.organizations)
 
+    async def usage(self, org: OrgId) -> dict[str, int]:
+        since = self._rows.now() - timedelta(hours=24)
+        spent: dict[str, int] = {}
+        for row in self._rows.usage:
+            if row.org == org and row.hour > since:
+                spent[row.agent] = spent.get(row.agent, 0) + row.reserved + row.used
+        return dict(sorted(spent.items()))
+
+    def _saying(self, org: OrgId, query: Query) -> set[TaskId | None] | None:
+        """The tasks with the message that *query* names; None where it names none."""
+        if query.message is None:
+            return None
+        meant = (org, query.surface, query.message)
+        return {
+            row.post.task_id
+            for row in self._rows.posts
+            if (row.post.org, row.post.surface, row.post.chat_ref) == meant
+        }
+
 
 def _fits(task: Task, query: Query) -> bool:
     return (
         query.number in (None, task.number)
         and (not query.states or task.state in query.states)
         and query.agent in (None, task.agent)
+        and (query.message is not None or query.surface in (None, task.surface))
+        and query.chat in (None, task.chat)
+        and query.thread in (None, task.thread_ref)
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from core.audit import refusal
 from core.errors import ParkNotFound
 from core.ids import CallCode, TaskRef, Token
 from core.parks import Park, ParkKind
@@ -42,6 +43,13 @@ class MemoryParks:
         view = {"person": who.id, "digest": digest, "at": self._rows.now().isoformat()}
         with self._rows.transaction():
             self._rows.parks.update(replace(park, viewed=[*(park.viewed or ()), view]))
+
+    async def refused(self, token: Token, actor: str, surface: str, why: str) -> None:
+        park = self._rows.parks.one("token", token)
+        if park is not None:
+            at, entry_id = self._rows.now(), self._rows.ids.new()
+            with self._rows.transaction():
+                self._rows.write_entry(refusal(park, entry_id, at, actor=actor, surface=surface, why=why))
 
     async def link(self, who: Person, token: Token, digest: str, seconds: float) -> None:
         if (park := self._by_token(who, token)) is None:
