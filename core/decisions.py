@@ -74,7 +74,7 @@ class Desk:
 
         *changes*: an edit's fields, by name. The agent's own arguments with them in are checked against
         the tool here. Raises BadArguments by field, NothingToChange, and what `moves.people.decide`
-        raises: AlreadyDecided (who and when), ParkExpired, NotYourDecision, OutOfDate.
+        raises: AlreadyDecided (who and when), ParkExpired, OutOfDate, NotYourDecision (which the trail then tells).
         Source: states.md C6; Slack answers within 3 seconds, so no I/O but the store.
         """
         if decision.kind is DecisionKind.EDIT and view.park.open:  # else the move says what became of it
@@ -91,7 +91,11 @@ class Desk:
         of_budget = view.park.kind is ParkKind.LIMIT and view.park.shown.get("limit") == LimitKind.BUDGET
         need = Need(token=view.park.token, event_id=by.event_id, roster=True, usage=of_budget)
         move = decide(click, decision, self.agent(view.task.agent), spare)
-        return await self.store.tasks.change(view.task.ref, move, need)
+        try:
+            return await self.store.tasks.change(view.task.ref, move, need)
+        except NotYourDecision as error:
+            await self.store.parks.refused(click.token, by.who.id, by.surface, str(error))
+            raise
 
     async def connect_state(self, who: Person, view: ParkView) -> str:
         """What a sign-in carries to its return, so that it connects what *view* waits for, once (C12).

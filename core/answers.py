@@ -1,0 +1,68 @@
+"""What a person is told of what they just decided: in one line, the same on every surface."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from core.calls import Outcome
+from core.cards import shown_value
+from core.moves.people import Decided, said
+from core.parks import Choice, DecisionKind
+from core.ports import ParkView
+from core.tasks import Json
+from core.visible import visible
+
+
+def decided_words(who: str, view: ParkView, decided: Decided) -> str:
+    """t-1.2 approved with changes by ada: amount 24.00 → 18.50. A worker runs it."""
+    line = f"{code_of(view)} {said(decided.park)} by {visible(who)}"
+    details = visible(_details(view, decided))
+    if details:
+        line += f": {details}"
+    stop = "" if details.endswith((".", "!", "?")) else "."
+    return f"{line}{stop} {what_follows(decided)}"
+
+
+def code_of(view: ParkView) -> str:
+    """t-1.2, or t-1 for a park about the task itself."""
+    return view.task.code if view.call is None else f"{view.task.code}.{view.call.number}"
+
+
+def _details(view: ParkView, decided: Decided) -> str:
+    park = decided.park
+    if park.decision is DecisionKind.EDIT and view.call and decided.call:
+        return ", ".join(differences(view.call.args, decided.call.args))
+    return park.reason or ""
+
+
+def differences(before: Mapping[str, Json], after: Mapping[str, Json]) -> list[str]:
+    """amount 24.00 → 18.50, for every field that is another."""
+    names = [*before, *(name for name in after if name not in before)]
+    shown = [
+        (name, *(shown_value(args[name]) if name in args else "(not set)" for args in (before, after)))
+        for name in names
+    ]
+    return [f"{name} {old} → {new}" for name, old, new in shown if old != new]
+
+
+def what_follows(decided: Decided) -> str:
+    """What happens now, or what a look at the destination found."""
+    park, task = decided.park, decided.task
+    if park.choice is Choice.LOOK_UP and decided.call is not None:
+        return _FOLLOWS[Choice.WENT_OUT if decided.call.outcome is Outcome.SUCCEEDED else Choice.DID_NOT]
+    if task.stop_by is not None:
+        return f"{task.code} is stopped." if task.ended else f"{task.code} stops."
+    return _FOLLOWS.get(park.choice or park.decision, "") or "The agent is told."
+
+
+_FOLLOWS: Final[Mapping[Choice | DecisionKind | None, str]] = {
+    DecisionKind.APPROVE: "A worker runs it.",
+    DecisionKind.EDIT: "A worker runs it.",
+    DecisionKind.DECLINE: "It is not run; the agent is told.",
+    DecisionKind.REVISE: "It is not run; the agent proposes another.",
+    DecisionKind.CONNECTED: "The agent may make the call again.",
+    Choice.WENT_OUT: "It counts as done.",
+    Choice.DID_NOT: "It counts as not done.",
+    Choice.SEND_AGAIN: "A worker runs it once more.",
+    Choice.MORE_ROUNDS: "The task goes on.",
+    Choice.MORE_TOKENS: "The task goes on.",
+}

@@ -1,0 +1,242 @@
+"""Where every surface brings what people did there: messages, pressed buttons, typed commands.
+
+A message is stored before it is acknowledged and applied later, once; a click or a command is decided in the
+request, and answered to its sender alone. Nothing here knows a platform: what an adapter has verified and
+parsed comes in, and words or views go out. Prose never decides (rule 6).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.answers import code_of, decided_words
+from core.around import routed
+from core.chat import LONGEST_WORDS, SILENCE, Answer, Attachment, ChatMessage, Press, Typed
+from core.commanded import Commanded
+from core.commands import parse
+from core.decisions import Answering, Desk
+from core.errors import (
+    BadArguments,
+    DecisionError,
+    GatepostError,
+    ParkNotFound,
+    StoreError,
+)
+from core.ids import EventKey, Token
+from core.intake import find_task, may_stop
+from core.lookups import look_up
+from core.moves.people import Decision
+from core.parks import Choice, DecisionKind, ParkKind
+from core.people import Account, Person
+from core.ports import Clock, Ignored, ParkView
+from core.proposals import storable
+from core.route import Blank, Join, Routed, Stop, Unaddressed, Unclear, number_named, words_for
+from core.tasks import Json, Task
+from core.visible import line
+from core.work import Event, EventKind, Received
+
+UNKNOWN = "I don't know you here. Ask an owner for an invitation, and say `join` with its code."
+GONE = "This button is no longer valid. `pending` shows what waits."
+DECIDING = frozenset({"approve", "approved", "yes", "ok", "okay", "go ahead", "decline", "declined", "no"})
+"""The whole of a message that looks like a decision, and is none (bad-inputs.md 47)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Front:
+    """One surface's way in. *surface*: its name."""
+
+    desk: Desk
+    clock: Clock
+    surface: str
+
+    # ── messages ─────────────────────────────────────────────────────────────────────────────
+
+    async def said(self, message: ChatMessage) -> Answer:
+        """The message is in the inbox, once; the answer says what its writer should know at once.
+
+        What no person wrote, an older message's new text, and chatter that is not for us start nothing.
+        Raises StoreError, the message unstored: its surface must not acknowledge it.
+        """
+        if message.by_bot or message.edited or _is_chatter(message):
+            return SILENCE
+        who = await self.desk.store.people.by_account(message.account)
+        event = self._event(message, who)
+        if event.body["text"] and (task := await self._named(who, message)) is not None:
+            body = {**event.body, "task": task.number, "text": words_for(event.body["text"])}
+            event = _with(event, body)
+        if not isinstance(await self.desk.store.inbox.receive(event), Received):
+            return SILENCE
+        if who is None:
+            await self.desk.store.inbox.settle(event.key, Ignored())
+            return Answer(words=UNKNOWN)
+        return await self._heard(event, who, message.attachments)
+
+    def _event(self, message: ChatMessage, who: Person | None) -> Event:
+        place = message.place
+        body: Json = {
+            "text": _whole(message),
+            "surface": self.surface,
+            "chat": place.chat,
+            "kind": str(place.kind),
+            "thread": place.thread,
+            "opens": place.opens,
+            "reply": message.reply_to,
+            "addressed": message.addressed,
+            "person": None if who is None else who.id,
+        }
+        key = EventKey(source=self.surface, event_id=message.event_id)
+        return Event(key=key, org=None if who is None else who.org, kind=EventKind.MESSAGE, body=body)
+
+    async def _named(self, who: Person | None, message: ChatMessage) -> Task | None:
+        """The task whose code the message begins with."""
+        number = number_named(message.text)
+        if who is None or number is None:
+            return None
+        return await find_task(self.desk.store.ledger, who.org, number)
+
+    async def _heard(self, event: Event, who: Person, attachments: Sequence[Attachment]) -> Answer:
+        unread = (
+            f"I can't read {', '.join(map(str, attachments))}: say in words what matters. "
+            if attachments
+            else ""
+        )
+        if "task" in event.body:
+            return Answer(words=unread.strip())
+        try:
+            meant = await routed(self.desk, who.org, self.surface, event.body, self.clock.now())
+        except LookupError as error:
+            return Answer(words=str(error))
+        told, done = await self._told(event.body["text"], meant, who)
+        if done:
+            await self.desk.store.inbox.settle(event.key, Ignored())
+        return Answer(words=f"{unread}{told}".strip())
+
+    async def _told(self, text: str, meant: Routed, who: Person) -> tuple[str, bool]:
+        """What its writer should know, and whether that is all that comes of it."""
+        match meant:
+            case Unclear(tasks=tasks):
+                listed = "; ".join(f"{t.code}: {line(_goal(t), 60)}" for t in tasks)
+                return f"Which one? {listed}. Begin with its code, or with /new.", True
+            case Blank():
+                return "Say what is to be done.", True
+            case Unaddressed():
+                return "", True
+            case Stop(task=task) if not may_stop(who, task):
+                return f"{task.code} is not yours to stop.", True
+            case Stop(task=task):
+                return f"{task.code} has ended already." if task.ended else f"{task.code} stops.", False
+            case Join(task=task) if text.strip().casefold().rstrip(".!") in DECIDING:
+                return await self._pointed(task, who), False
+        return "", False
+
+    async def _pointed(self, task: Task, who: Person) -> str:
+        """Where the buttons are, for whom words looked like a decision."""
+        waiting = await self.desk.store.parks.waiting_for(who, 200)
+        codes = [code_of(v) for v in waiting if v.task.id == task.id and v.park.kind is ParkKind.APPROVAL]
+        if not codes:
+            return ""
+        return f"Words decide nothing. Press a button on the card, or type `approve {codes[0]}`."
+
+    # ── buttons ──────────────────────────────────────────────────────────────────────────────
+
+    async def pressed(self, press: Press) -> Answer:
+        """What was pressed is decided, or its sender told why not; the same answer twice for one click.
+
+        Raises BadArguments by field where a form's fields are wrong: nothing is decided, the form stays.
+        Raises StoreError: nothing is decided, and the click may be tried again.
+        """
+        if press.chat_ref is not None:
+            await self.desk.store.outbox.learn(press.token, press.chat_ref)
+        who = await self.desk.store.people.by_account(press.account)
+        if who is None:
+            await self._refused(press.token, press.account, None, "nobody here knows them")
+            return Answer(words=UNKNOWN)
+        try:
+            view = await self.desk.find(who, press.token)
+            return await self._pressed(press, who, view)
+        except ParkNotFound:
+            await self._refused(press.token, press.account, who, "it is not of their organization")
+            return Answer(words=GONE)
+        except DecisionError as error:
+            return Answer(words=sentence(str(error)))
+
+    async def _refused(self, token: Token, account: Account, who: Person | None, why: str) -> None:
+        actor = f"{account.surface}:{account.ref}" if who is None else who.id
+        await self.desk.store.parks.refused(token, actor, self.surface, why)
+
+    async def _pressed(self, press: Press, who: Person, view: ParkView) -> Answer:
+        by = Answering(who=who, surface=self.surface, event_id=press.event_id)
+        if press.verb == Choice.LOOK_UP:
+            found = await look_up(self.desk, self.clock, by, view)
+            if found is None:
+                return Answer(words=f"{code_of(view)} can't be looked up now: it still may have gone out.")
+            return Answer(words=decided_words(who.name, view, found))
+        if (asks := _asks(press)) is not None:
+            return Answer(asks=asks)
+        decided = await self.desk.decide(by, view, decision_of(press), changes=press.fields)
+        return Answer(words=decided_words(who.name, view, decided))
+
+    # ── commands ─────────────────────────────────────────────────────────────────────────────
+
+    async def typed(self, typed: Typed) -> Answer:
+        """The command is done, or its sender told why not. Raises StoreError: nothing is done."""
+        who = await self.desk.store.people.by_account(typed.account)
+        if who is None:
+            return Answer(words=UNKNOWN)
+        commanded = Commanded(desk=self.desk, clock=self.clock, surface=self.surface, who=who, typed=typed)
+        try:
+            return await commanded.do(parse(typed.text[:LONGEST_WORDS]))
+        except StoreError:
+            raise
+        except BadArguments as error:
+            return Answer(words="\n".join(f"{k}: {v}" if k else v for k, v in error.problems.items()))
+        except GatepostError as error:
+            return Answer(words=sentence(str(error)))
+
+
+def decision_of(press: Press) -> Decision:
+    """What *press* says to its park. Raises DecisionError for a verb nobody knows any more."""
+    words = storable(press.words.strip(), LONGEST_WORDS) if press.words and press.words.strip() else None
+    match press.verb:
+        case "decline_stop":
+            return Decision(kind=DecisionKind.DECLINE, reason=words, and_stop=True)
+        case "approve" | "edit" | "decline" | "revise" | "answer" | "connected":
+            return Decision(kind=DecisionKind(press.verb), reason=words)
+        case _ if press.verb in set(Choice):
+            return Decision(kind=DecisionKind.CHOICE, choice=Choice(press.verb))
+    raise DecisionError("this button is no longer valid; `pending` shows what waits")
+
+
+def _asks(press: Press) -> str | None:
+    """What is still to be said before the verb means anything."""
+    if press.words is not None and press.words.strip():
+        return None
+    return {"revise": "How should it be changed?", "answer": "What is your answer?"}.get(press.verb)
+
+
+def sentence(words: str) -> str:
+    """*words* with a capital and a full stop."""
+    said = words[:1].upper() + words[1:]
+    return said if said.endswith((".", "!", "?")) else f"{said}."
+
+
+def _is_chatter(message: ChatMessage) -> bool:
+    """It stands at the top of a chat of many and names nobody: nothing around it could make it ours."""
+    place = message.place
+    alone = place.thread is None and message.reply_to is None and number_named(message.text) is None
+    return alone and not message.addressed and place.kind != "direct"
+
+
+def _whole(message: ChatMessage) -> str:
+    """Its words, and what came with them that is not read."""
+    text = storable(message.text, LONGEST_WORDS)
+    if not message.attachments or not text.strip():
+        return text
+    return f"{text}\n\n[Attached, not read: {', '.join(map(str, message.attachments))}]"
+
+
+def _with(event: Event, body: Json) -> Event:
+    return Event(key=event.key, org=event.org, kind=event.kind, body=body)
+
+
+def _goal(task: Task) -> str:
+    return task.goal if isinstance(task.goal, str) else "…"
