@@ -74,7 +74,7 @@ class Desk:
 
         *changes*: an edit's fields, by name. The agent's own arguments with them in are checked against
         the tool here. Raises BadArguments by field, NothingToChange, and what `moves.people.decide`
-        raises: AlreadyDecided (who and when), ParkExpired, OutOfDate, NotYourDecision (which the trail then tells).
+        raises: AlreadyDecided (who and when), ParkExpired, OutOfDate; NotYourDecision, which the trail tells.
         Source: states.md C6; Slack answers within 3 seconds, so no I/O but the store.
         """
         if decision.kind is DecisionKind.EDIT and view.park.open:  # else the move says what became of it

@@ -37,7 +37,7 @@ from core.parks import OUTSIDE, Choice, DecisionKind, Park, ParkKind, ParkState,
 from core.people import Person
 from core.plan import over_budget
 from core.tasks import Json, MessageKind, Prio, Task, TaskState
-from core.work import Change, Event, EventKind, Lost, Move, NewMessage, PostIntent, TaskEvent, Work
+from core.work import Change, Event, EventKind, Lost, Move, NewMessage, PostIntent, PostKind, TaskEvent, Work
 
 MORE_ROUNDS: Final = 20
 MORE_TOKENS: Final = 50_000
@@ -601,9 +601,32 @@ def _unread(work: Work, event: Event) -> Change:
     return Change(
         task=task,
         assigned=(event.key,),
-        posts=cards_of(work, work.open_parks),
+        posts=(*cards_of(work, work.open_parks), *_awaiting(work, event)),
         entry=entry(_actor(event), "incoming", facts={"event": event.key.event_id}),
     )
+
+
+def _awaiting(work: Work, event: Event) -> tuple[PostIntent, ...]:
+    """That words are kept until a click, said once of each call that waits for one."""
+    waiting = [p for p in work.open_parks if p.holds and p.kind in _CLICKED]
+    if event.kind is not EventKind.MESSAGE or not waiting:
+        return ()
+    calls = [c for p in waiting if (c := work.call(p.call_id)) is not None]
+    codes = ", ".join(f"{work.task.code}.{number}" for number in sorted({c.number for c in calls}))
+    newest = max(waiting, key=lambda p: (p.created_at, p.id))
+    words = f"I wait for your click on {codes or work.task.code}. What you wrote is kept, and read after it."
+    return (
+        PostIntent(
+            kind=PostKind.NOTICE,
+            dedup_key=f"awaiting:{newest.id}",
+            episode=work.task.episode,
+            body={"text": words},
+            once=True,
+        ),
+    )
+
+
+_CLICKED: Final = frozenset({ParkKind.APPROVAL, ParkKind.CONNECT, ParkKind.LIMIT, ParkKind.QUESTION})
 
 
 def _answered(work: Work, question: Park, event: Event, at: datetime) -> Change:

@@ -1,0 +1,341 @@
+"""What people do in a chat, through the front, over every kind of store: the scenarios without a platform."""
+
+import asyncio
+import itertools
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from core.canonical import load
+from core.chat import SILENCE, Attachment
+from core.errors import BadArguments
+from core.ids import Token
+from core.parks import ParkState
+from core.people import Account
+from core.ports import Query
+from core.poster import Notice
+from core.tasks import MessageKind, TaskState
+from core.testing import calls, says
+from core.testing.chat import Seat, Trouble
+from tests.acceptance.office import CHANNEL, Office
+from tests.acceptance.shop import NOTE, ORG, REFUND_SCRIPT, REFUNDED, U1, U2, U9
+from tests.conftest import Templates, migrated
+from tests.contract.planted_memory import MemoryPlanted
+from tests.contract.planted_sql import SqlPlanted
+from tests.postgres import Server
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+async def office(
+    request: pytest.FixtureRequest, tmp_path: Path, postgres_server: Server, templates: Templates
+) -> AsyncIterator[Office]:
+    """The shop's people at a chat, over a store of each kind in which nothing has happened."""
+    if request.param == "memory":
+        made = Office(planted=MemoryPlanted())
+        await made.people()
+        yield made
+        return
+    async with migrated(request.param, tmp_path, postgres_server, templates) as url:
+        planted = SqlPlanted(url)
+        made = Office(planted=planted)
+        await made.people()
+        yield made
+        await planted.close()
+
+
+async def parked(office: Office, *script: object) -> Seat:
+    """U1 asked for something in a direct chat, and its card is there."""
+    office.opens(list(script or REFUND_SCRIPT))  # type: ignore[arg-type]
+    ada = office.seat(U1)
+    assert await ada.says("refund the mug") == SILENCE
+    await office.last.works()
+    return ada
+
+
+# ── messages ─────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.rule("T1", "I21", "K22")
+async def test_a_message_opens_one_task_however_often_it_arrives(office: Office) -> None:
+    office.opens([says("Hello.")])
+    ada = office.seat(U1)
+    assert [await ada.says("hello"), await ada.again(), await ada.again()] == [SILENCE] * 3
+    await office.last.works()
+    assert await ada.again() == SILENCE
+    await office.last.works()
+    (task,) = await office.store.ledger.find(ORG, Query())
+    assert (task.goal, task.requester, task.chat, task.state) == ("hello", U1.id, "D1", TaskState.DONE)
+    assert [report.words for report in office.chat.reports()] == ["Hello."]
+
+
+@pytest.mark.rule("T12")
+async def test_what_follows_soon_after_the_end_goes_on_with_the_same_task(office: Office) -> None:
+    office.opens([says("Hello."), says("Again.")])
+    ada = office.seat(U1)
+    await ada.says("hello")
+    await office.last.works()
+    await ada.says("and again")
+    await office.last.works()
+    (task,) = await office.store.ledger.find(ORG, Query())
+    assert (task.episode, task.state) == (2, TaskState.DONE)
+
+
+async def test_a_thread_of_a_channel_is_a_task_and_chatter_is_none(office: Office) -> None:
+    office.opens([says("Hello."), says("Again.")])
+    ada, ben = office.seat(U1, CHANNEL), office.seat(U2, replace(CHANNEL, thread="C1:1"))
+    assert await ada.says("nice weather") == SILENCE
+    await ada.says("hello", addressed=True)
+    await office.last.works()
+    await ben.says("me too")
+    await office.last.works()
+    (task,) = await office.store.ledger.find(ORG, Query())
+    assert (task.goal, task.thread_ref, task.episode) == ("hello", "C1:1", 2)
+    assert await office.planted.count("inbox") == 2
+
+
+@pytest.mark.rule("I14")
+async def test_nobody_whom_the_organization_does_not_know_opens_anything(office: Office) -> None:
+    office.opens([])
+    stranger = replace_account(office.seat(U9), "U77")
+    answer = await stranger.says("refund everything")
+    assert answer.words.startswith("I don't know you here.")
+    await office.last.works()
+    assert await office.store.ledger.find(ORG, Query()) == []
+    assert (await office.planted.row("inbox"))["state"] == "ignored"
+
+
+@pytest.mark.parametrize("how", [{"edited": True}, {"by_bot": True}])
+async def test_an_edited_message_and_a_bots_start_nothing(office: Office, how: dict[str, bool]) -> None:
+    office.opens([])
+    assert await office.seat(U1).says("refund the mug", **how) == SILENCE  # type: ignore[arg-type]
+    assert await office.planted.count("inbox") == 0
+
+
+async def test_what_is_attached_is_named_and_said_to_be_unread(office: Office) -> None:
+    office.opens([says("I see.")])
+    ada = office.seat(U1)
+    photo = Attachment(name="mug.jpg", size=31_457_280)
+    answer = await ada.says("see the photo", attachments=[photo])
+    assert answer.words == "I can't read mug.jpg (31,457,280 bytes): say in words what matters."
+    alone = await ada.says("  ", attachments=[photo])
+    assert alone.words.endswith("Say what is to be done.")
+    await office.last.works()
+    (task,) = await office.store.ledger.find(ORG, Query())
+    assert task.goal == "see the photo\n\n[Attached, not read: mug.jpg (31,457,280 bytes)]"
+
+
+async def test_a_message_that_may_mean_two_tasks_is_asked_about(office: Office) -> None:
+    ada = await parked(office, *REFUND_SCRIPT, *REFUND_SCRIPT)
+    await ada.says("/new refund the plate")
+    await office.last.works()
+    answer = await ada.says("hurry")
+    assert (
+        answer.words
+        == "Which one? t-2: refund the plate; t-1: refund the mug. Begin with its code, or with /new."
+    )
+    assert await ada.says("t-2: hurry") == SILENCE
+    await office.last.works()
+    assert [(await office.task(n)).unread for n in (1, 2)] == [0, 1]
+
+
+# ── while something waits ────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.rule("I3", "K37")
+async def test_s11_words_while_a_call_waits_are_kept_answered_and_read_after_it(office: Office) -> None:
+    ada = await parked(office)
+    await ada.says("also check A7")
+    await office.last.works()
+    (notice,) = [v for v in office.chat.room("D1") if isinstance(v, Notice)]
+    assert notice.text == "I wait for your click on t-1.1. What you wrote is kept, and read after it."
+    await ada.says("and A8")
+    await office.last.works()
+    assert len([v for v in office.chat.room("D1") if isinstance(v, Notice)]) == 1
+    await ada.presses("t-1.1", "approve")
+    await office.last.works()
+    assert office.world.effects == [REFUNDED]
+    said = [
+        m.kind
+        for m in (await office.story()).messages
+        if m.kind in (MessageKind.OWNER, MessageKind.ASSISTANT)
+    ]
+    assert said == [MessageKind.ASSISTANT, MessageKind.OWNER, MessageKind.OWNER, MessageKind.ASSISTANT]
+
+
+@pytest.mark.rule("I15")
+@pytest.mark.parametrize("words", ["approve", "Yes!", "OK", "decline"])
+async def test_words_that_look_like_a_decision_are_pointed_at_the_buttons(office: Office, words: str) -> None:
+    ada = await parked(office)
+    answer = await ada.says(words)
+    assert answer.words == "Words decide nothing. Press a button on the card, or type `approve t-1.1`."
+    await office.last.works()
+    assert office.world.effects == []
+    assert [p.state for p in (await office.story()).parks] == [ParkState.OPEN]
+
+
+@pytest.mark.rule("T11", "I29")
+async def test_stop_ends_the_task_it_is_said_in(office: Office) -> None:
+    ada = await parked(office)
+    assert (await office.seat(U9).says("stop")).words == "t-1 is not yours to stop."
+    assert (await ada.says("Stop")).words == "t-1 stops."
+    await office.last.worker.sweep()
+    assert (await office.task()).state is TaskState.STOPPED
+    assert (await ada.says("stop")).words == "t-1 has ended already."
+    await office.last.worker.sweep()
+    assert (await office.task()).episode == 1
+
+
+# ── clicks ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.rule("C6", "I1")
+async def test_s01_a_double_click_in_two_processes_is_one_decision(office: Office) -> None:
+    ada = await parked(office)
+    office.opens(list(REFUND_SCRIPT))
+    other = office.seat(U1)
+    chat_ref, row = office.chat.button("t-1.1")
+    both = (ada.press(row, "approve", chat_ref=chat_ref), other.press(row, "approve", chat_ref=chat_ref))
+    second = replace(both[1], event_id="another click")
+    answers = await asyncio.gather(ada.brings(both[0]), other.brings(second))
+    told = sorted(answer.words for answer in answers)
+    assert told[0].startswith("Already approved by U1, ")
+    assert told[1] == "t-1.1 approved by U1. A worker runs it."
+    await office.processes[0].works()
+    assert office.world.effects == [REFUNDED]
+    assert [e.move for e in (await office.story()).audit].count("decide") == 1
+
+
+@pytest.mark.rule("C6", "I1")
+async def test_s02_of_approve_and_decline_one_holds_and_the_other_is_told(office: Office) -> None:
+    ada = await parked(office)
+    ben = office.seat(U2)
+    pressed = [seat.presses("t-1.1", verb) for seat, verb in ((ada, "approve"), (ben, "decline"))]
+    answers = await asyncio.gather(*pressed)
+    (park,) = (await office.story()).parks
+    lost = [a.words for a in answers if a.words.startswith("Already ")]
+    assert len(lost) == 1
+    await office.last.works()
+    assert (office.world.effects == [REFUNDED]) == (park.decision == "approve")
+
+
+@pytest.mark.rule("C9", "C4")
+async def test_s03_a_declined_call_never_runs_and_is_not_asked_again(office: Office) -> None:
+    ada = await parked(office, calls(("send_note", NOTE)), calls(("send_note", NOTE)), says("I did not."))
+    answer = await ada.presses("t-1.1", "decline", words="wrong person")
+    assert answer.words == "t-1.1 declined by U1: wrong person. It is not run; the agent is told."
+    await office.last.works()
+    assert office.world.effects == []
+    assert [len(view.not_done) for view in office.chat.reports()] == [2]
+    with pytest.raises(LookupError):
+        office.chat.row("t-1.2")
+
+
+@pytest.mark.rule("I3", "C6")
+async def test_s04_each_row_of_a_card_is_decided_on_its_own(office: Office) -> None:
+    batch = calls(
+        ("read_order", {"id": "A1"}),
+        ("refund", {"order_id": "A1", "amount": 5}),
+        ("refund", {"order_id": "A2", "amount": 7}),
+    )
+    ada = await parked(office, batch, says("Done."))
+    assert office.world.effects == [("read_order", "A1")]
+    assert office.chat.button("t-1.2")[0] == office.chat.button("t-1.3")[0]
+    await ada.presses("t-1.3", "approve")
+    await ada.presses("t-1.2", "decline")
+    await office.last.works()
+    assert office.world.effects == [("read_order", "A1"), ("refund", "A2", Decimal(7))]
+    assert (await office.task()).state is TaskState.DONE
+
+
+@pytest.mark.rule("K27", "K20")
+async def test_s07_a_click_on_an_old_card_reaches_a_new_process(office: Office) -> None:
+    await parked(office)
+    chat_ref, _ = office.chat.button("t-1.1")
+    office.opens(list(REFUND_SCRIPT[1:]))
+    ada = office.seat(U1)
+    await ada.presses("t-1.1", "approve")
+    await office.last.works()
+    assert office.world.effects == [REFUNDED]
+    assert office.chat.button("t-1.1")[0] == chat_ref
+    assert (office.chat.row("t-1.1").status or "").startswith("✔ Approved by U1")
+
+
+@pytest.mark.rule("C8")
+async def test_s09_an_edit_that_breaks_the_schema_stays_at_its_field(office: Office) -> None:
+    ada = await parked(office)
+    for wrong in ("ten", Decimal(-3), 250):
+        with pytest.raises(BadArguments) as raised:
+            await ada.presses("t-1.1", "edit", fields={"amount": wrong})
+        assert list(raised.value.problems) == ["amount"]
+    assert [p.state for p in (await office.story()).parks] == [ParkState.OPEN]
+    await ada.presses("t-1.1", "edit", fields={"amount": Decimal("12.5")})
+    await office.last.works()
+    assert office.world.effects == [("refund", "A1", Decimal("12.5"))]
+
+
+@pytest.mark.rule("C18", "C19")
+async def test_s12_a_tool_that_raises_is_failed_on_its_card(office: Office) -> None:
+    office.world.raises["refund"] = ValueError("unknown field")
+    ada = await parked(office)
+    await ada.presses("t-1.1", "approve")
+    await office.last.works()
+    assert "failed" in (office.chat.row("t-1.1").status or "")
+
+
+@pytest.mark.rule("I14", "I15")
+async def test_s13_a_wrong_person_is_refused_privately_and_on_record(office: Office) -> None:
+    ada = await parked(office)
+    eve, gone = office.seat(U9), replace_account(office.seat(U9), "U77")
+    chat_ref, row = office.chat.button("t-1.1")
+    before = list(office.chat.shown.values())
+    assert (await eve.presses("t-1.1", "approve")).words == "You are not among those who may decide this."
+    assert (await gone.presses("t-1.1", "approve")).words.startswith("I don't know you here.")
+    forged = replace(eve.press(row, "approve", chat_ref=chat_ref), token=Token("forged"))
+    assert (await eve.brings(forged)).words.startswith("This button is no longer valid.")
+    await eve.says("approve")
+    story = await office.story()
+    refused = [(e.actor, load(e.entry)["why"]) for e in story.audit if e.move == "refused"]
+    assert refused == [
+        (U9.id, "You are not among those who may decide this."),
+        ("chat:U77", "nobody here knows them"),
+    ]
+    assert [p.state for p in story.parks] == [ParkState.OPEN]
+    assert list(office.chat.shown.values()) == before
+    await ada.presses("t-1.1", "approve")
+    await office.last.works()
+    assert office.world.effects == [REFUNDED]
+
+
+@pytest.mark.rule("I14")
+async def test_who_has_left_by_the_click_decides_nothing(office: Office) -> None:
+    await parked(office)
+    ben = office.seat(U2)
+    await office.leaves(U2)
+    answer = await ben.presses("t-1.1", "approve")
+    assert answer.words.startswith("I don't know you here.")
+    assert office.world.effects == []
+
+
+@pytest.mark.rule("K19")
+async def test_a_click_that_comes_before_our_posts_answer_counts_and_names_the_card(office: Office) -> None:
+    office.opens(list(REFUND_SCRIPT))
+    ada = office.seat(U1)
+    await ada.says("refund the mug")
+    await office.last.worker.until_idle()
+    troubles = itertools.chain([Trouble.LOST_AFTER], itertools.repeat(None))
+    office.chat.trouble = lambda operation, route: next(troubles)
+    await office.last.poster.deliver()
+    await ada.presses("t-1.1", "approve")
+    await office.last.works()
+    assert office.world.effects == [REFUNDED]
+    assert "Approved by U1" in str(office.chat.row("t-1.1").status)
+
+
+# ── helpers ──────────────────────────────────────────────────────────────────────────────────
+
+
+def replace_account(seat: Seat, ref: str) -> Seat:
+    return Seat(chat=seat.chat, front=seat.front, account=Account(surface="chat", ref=ref), place=seat.place)
