@@ -319,7 +319,7 @@ def _checked(command: Command, argument: Argument, word: str) -> str:
     return folded
 
 
-_CHANGE = re.compile(r'([^\s=]+)=("(?:[^"\\]|\\.)*"|“[^”]*”|(?!["“])\S*)(?:\s+|$)')
+_CHANGE = re.compile(r'([^\s="“]+)=("(?:[^"\\]|\\.)*"|“[^”]*”|(?!["“])\S*)(?:\s+|$)')
 """A field and its value, in quotes where it has blanks; phones make “ ” of them."""
 
 
@@ -358,10 +358,17 @@ _NEEDS: Final[Mapping[Kind, str]] = {
 }
 
 
+_SAYS: Final[Mapping[str, str]] = {
+    "HOW": "to say how it is to be changed",
+    "WORDS": "your words",
+    "GOAL": "to say what is to be done",
+}
+
+
 def _a(argument: Argument) -> str:
     if argument.choices:
         return f"one of {', '.join(argument.choices)}"
-    return _NEEDS.get(argument.kind, f"the {argument.name.casefold()}")
+    return _NEEDS.get(argument.kind) or _SAYS.get(argument.name, argument.name)
 
 
 def _shown(words: str) -> str:

@@ -5,6 +5,7 @@ request, and answered to its sender alone. Nothing here knows a platform: what a
 parsed comes in, and words or views go out. Prose never decides (rule 6).
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -214,8 +215,8 @@ def _asks(press: Press) -> str | None:
 
 
 def sentence(words: str) -> str:
-    """*words* with a capital and a full stop."""
-    said = words[:1].upper() + words[1:]
+    """*words* with a full stop, and a capital unless a code begins them."""
+    said = words if re.match(r"t-\d", words) else words[:1].upper() + words[1:]
     return said if said.endswith((".", "!", "?")) else f"{said}."
 
 

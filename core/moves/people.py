@@ -260,7 +260,8 @@ def _decide(
             | DecisionKind.CONNECTED
             | DecisionKind.CHOICE
         ):
-            raise DecisionError(f"a {park.kind} can't be decided with {decision.kind}")
+            article = "an" if park.kind is ParkKind.APPROVAL else "a"
+            raise DecisionError(f"{article} {park.kind} can't be decided with {decision.kind}")
         case _:
             assert_never(decision.kind)
 

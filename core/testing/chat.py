@@ -64,7 +64,7 @@ class MemoryChat:
     trouble: Troubles = no_trouble
     limited: bool = False
     shown: dict[str, Shown] = field(default_factory=dict)
-    _next: int = 1
+    _next: int = 0
 
     # ── what is posted ───────────────────────────────────────────────────────────────────────
 
@@ -73,7 +73,7 @@ class MemoryChat:
         _before(trouble, route)
         if self.limited and self._too_many(route):
             raise ChatBusy(1.0)
-        ref, self._next = f"m{self._next}", self._next + 1
+        ref = f"m{self.count()}"
         self.shown[ref] = Shown(ref=ref, route=route, view=view, at=self.clock.now())
         _after(trouble)
         return ref
@@ -93,6 +93,11 @@ class MemoryChat:
         return (
             sum((now - m.at).total_seconds() < 1 for m in self.shown.values() if m.route == route) >= A_SECOND
         )
+
+    def count(self) -> int:
+        """A number nobody had before."""
+        self._next += 1
+        return self._next
 
     # ── what is to be seen ───────────────────────────────────────────────────────────────────
 
@@ -159,7 +164,6 @@ class Seat:
     account: Account
     place: Place
     done: list[Arrived] = field(default_factory=list)
-    _made: int = 0
 
     async def says(
         self,
@@ -233,8 +237,7 @@ class Seat:
         return await self.brings(self.done[-1]) if self.done else SILENCE
 
     def _event_id(self) -> str:
-        self._made += 1
-        return f"{self.account.ref}-{self._made}-{self.place.speaks}"
+        return f"{self.account.ref}-{self.chat.count()}"
 
 
 DIRECT: Final = Place(chat="D1", kind=ChatKind.DIRECT)
