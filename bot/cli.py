@@ -15,6 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from core.commands import BY_NAME
 from core.errors import GatepostError
 
 
@@ -67,7 +68,7 @@ app = typer.Typer(
     help="AI agents that ask before they act.",
     epilog="Try it: python -m bot demo",
 )
-audit = typer.Typer(help="Verify the audit trail.")
+audit = typer.Typer(help="Read and verify the audit trail.")
 agents = typer.Typer(help="See your agents, and switch what they may do.")
 org = typer.Typer(help="Pause, resume and limit all agents at once.")
 app.add_typer(audit, name="audit", rich_help_panel="Look")
@@ -128,7 +129,11 @@ def chat(as_: As = None) -> None:
 # ── work ─────────────────────────────────────────────────────────────────────────────────────
 
 
-@app.command(rich_help_panel="Work", epilog='Example: python -m bot new "refund the mug that arrived broken"')
+@app.command(
+    help=BY_NAME["new"].words,
+    rich_help_panel="Work",
+    epilog='Example: python -m bot new "refund the mug that arrived broken"',
+)
 def new(
     goal: Annotated[str, typer.Argument(metavar="GOAL", help="What is to be done, in your words.")],
     agent: Annotated[
@@ -140,6 +145,22 @@ def new(
     from bot.commands import ask
 
     _run(ask.new(goal, agent, as_))
+
+
+@app.command(
+    help=BY_NAME["run"].words,
+    rich_help_panel="Work",
+    epilog='Example: python -m bot run scout "what do people say of the mug?"',
+)
+def run(
+    agent: Annotated[str, typer.Argument(metavar="AGENT", help="The agent's folder, or its name: scout")],
+    goal: Annotated[str, typer.Argument(metavar="GOAL", help="What is to be done, in your words.")],
+    as_: As = None,
+) -> None:
+    """As the table of commands says."""
+    from bot.commands import typed
+
+    _run(typed.do("run", {"AGENT": agent, "GOAL": goal}, as_))
 
 
 @app.command(rich_help_panel="Work", epilog="Example: python -m bot worker --until-idle")
@@ -157,7 +178,7 @@ def worker(
     _run(work.work(until_idle=until_idle, posts=not no_posts))
 
 
-@app.command(rich_help_panel="Work", epilog="Example: python -m bot stop t-12")
+@app.command(help=BY_NAME["stop"].words, rich_help_panel="Work", epilog="Example: python -m bot stop t-12")
 def stop(task: TaskArgument, as_: As = None) -> None:
     """Stop a task: nothing of it starts any more."""
     from bot.commands import ask
@@ -168,7 +189,9 @@ def stop(task: TaskArgument, as_: As = None) -> None:
 # ── look ─────────────────────────────────────────────────────────────────────────────────────
 
 
-@app.command(rich_help_panel="Look", epilog="Example: python -m bot tasks --limit 10")
+@app.command(
+    help=BY_NAME["tasks"].words, rich_help_panel="Look", epilog="Example: python -m bot tasks --limit 10"
+)
 def tasks(
     limit: Annotated[int, typer.Option(min=1, max=1000, help="How many, the newest first.")] = 20,
     as_: As = None,
@@ -179,7 +202,7 @@ def tasks(
     _run(look.tasks(as_, limit))
 
 
-@app.command(rich_help_panel="Look", epilog="Example: python -m bot show t-12")
+@app.command(help=BY_NAME["show"].words, rich_help_panel="Look", epilog="Example: python -m bot show t-12")
 def show(task: TaskArgument, as_: As = None) -> None:
     """Tell a task's whole story: every call, who decided it, and what ran."""
     from bot.commands import look
@@ -187,7 +210,7 @@ def show(task: TaskArgument, as_: As = None) -> None:
     _run(look.show(task, as_))
 
 
-@app.command(rich_help_panel="Look", epilog="Example: python -m bot pending")
+@app.command(help=BY_NAME["pending"].words, rich_help_panel="Look", epilog="Example: python -m bot pending")
 def pending(as_: As = None) -> None:
     """Show the card of each call that waits."""
     from bot.commands import look
@@ -195,10 +218,31 @@ def pending(as_: As = None) -> None:
     _run(look.pending(as_))
 
 
+@app.command(help=BY_NAME["budget"].words, rich_help_panel="Look", epilog="Example: python -m bot budget")
+def budget(as_: As = None) -> None:
+    """As the table of commands says."""
+    from bot.commands import typed
+
+    _run(typed.do("budget", {}, as_))
+
+
+@audit.command("list", help=BY_NAME["audit"].words, epilog="Example: python -m bot audit list t-12")
+def list_entries(
+    task: Annotated[str | None, typer.Argument(metavar="TASK", help="The task's code: t-12")] = None,
+    as_: As = None,
+) -> None:
+    """As the table of commands says."""
+    from bot.commands import typed
+
+    _run(typed.do("audit", {"TASK": task}, as_))
+
+
 # ── decide ───────────────────────────────────────────────────────────────────────────────────
 
 
-@app.command(rich_help_panel="Decide", epilog="Example: python -m bot approve t-12.3")
+@app.command(
+    help=BY_NAME["approve"].words, rich_help_panel="Decide", epilog="Example: python -m bot approve t-12.3"
+)
 def approve(call: CallArgument, as_: As = None) -> None:
     """Approve a call as its card shows it."""
     from bot.commands import decide
@@ -206,7 +250,11 @@ def approve(call: CallArgument, as_: As = None) -> None:
     _run(decide.approve(call, as_))
 
 
-@app.command(rich_help_panel="Decide", epilog="Example: python -m bot edit t-12.3 amount=18.50")
+@app.command(
+    help=BY_NAME["edit"].words,
+    rich_help_panel="Decide",
+    epilog="Example: python -m bot edit t-12.3 amount=18.50",
+)
 def edit(
     call: CallArgument,
     changes: Annotated[
@@ -220,7 +268,11 @@ def edit(
     _run(decide.edit(call, changes or [], as_))
 
 
-@app.command(rich_help_panel="Decide", epilog='Example: python -m bot decline t-12.3 "wrong order"')
+@app.command(
+    help=BY_NAME["decline"].words,
+    rich_help_panel="Decide",
+    epilog='Example: python -m bot decline t-12.3 "wrong order"',
+)
 def decline(
     call: CallArgument,
     reason: Annotated[str | None, typer.Argument(help="Why, for the agent to read.")] = None,
@@ -233,7 +285,11 @@ def decline(
     _run(decide.decline(call, reason, as_, stop=stop))
 
 
-@app.command(rich_help_panel="Decide", epilog='Example: python -m bot answer t-12.3 "the blue one"')
+@app.command(
+    help=BY_NAME["answer"].words,
+    rich_help_panel="Decide",
+    epilog='Example: python -m bot answer t-12.3 "the blue one"',
+)
 def answer(
     call: CallArgument,
     words: Annotated[str, typer.Argument(help="Your answer, for the agent to read.")],
@@ -245,7 +301,11 @@ def answer(
     _run(decide.answer(call, words, as_))
 
 
-@app.command(rich_help_panel="Decide", epilog="Example: python -m bot connected t-12.3")
+@app.command(
+    help=BY_NAME["connected"].words,
+    rich_help_panel="Decide",
+    epilog="Example: python -m bot connected t-12.3",
+)
 def connected(call: CallArgument, as_: As = None) -> None:
     """Say that the account a call waits for is connected."""
     from bot.commands import decide
@@ -266,6 +326,7 @@ class Settling(StrEnum):
 
 
 @app.command(
+    help=BY_NAME["settle"].words,
     rich_help_panel="Decide",
     epilog="Examples: python -m bot settle t-12.3 went-out; python -m bot settle t-12 more-rounds",
 )

@@ -1,0 +1,44 @@
+"""Commands of the table that the command line shares whole with every chat, and how their answers print."""
+
+from collections.abc import Mapping
+
+from rich import box
+from rich.table import Table
+
+from adapters.console import Answers, CardView, text
+from bot.commands.session import SURFACE, console, session
+from core.cards import Card
+from core.chat import Answer, Typed
+from core.commanded import Commanded
+from core.commands import BY_NAME, Line
+from core.people import Account
+
+
+async def do(name: str, values: Mapping[str, str | None], as_: str | None) -> None:
+    """The command *name* is done with *values*, those that are None left out, and its answer printed."""
+    said = Line(command=BY_NAME[name], values={k: v for k, v in values.items() if v is not None})
+    async with session(as_) as here:
+        desk = here.app.desk
+        account = Account(surface=SURFACE, ref=here.user)
+        typed = Typed(account=account, event_id=f"{here.user}:{desk.ids.new()}", text=name)
+        commanded = Commanded(desk=desk, clock=here.app.clock, surface=SURFACE, who=here.who, typed=typed)
+        answer = await commanded.do(said)
+    print_answer(answer)
+
+
+def print_answer(answer: Answer) -> None:
+    """Its words, then its table, then its cards."""
+    screen = console()
+    if answer.words:
+        screen.print(text(answer.words, lines=True), soft_wrap=True)
+    if answer.table is not None:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for n, heading in enumerate(answer.table.headings):
+            last = n == len(answer.table.headings) - 1
+            table.add_column(heading, overflow="fold", no_wrap=not last)
+        for row in answer.table.rows:
+            table.add_row(*(text(cell) for cell in row))
+        screen.print(table)
+    for view in answer.views:
+        if isinstance(view, Card):
+            screen.print(CardView(view, Answers.COMMANDS))
