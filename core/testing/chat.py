@@ -112,7 +112,7 @@ class MemoryChat:
                 yield from ((message, row) for row in message.view.rows)
 
     def row(self, code: str) -> Row:
-        """The row of *code*, ``t-1.2``, on the newest card that has it. Raises LookupError."""
+        """The row of *code*, ``t-1.2``, that waits, or its newest. Raises LookupError."""
         return self._found(code)[1]
 
     def button(self, code: str) -> tuple[str, Row]:
@@ -121,10 +121,10 @@ class MemoryChat:
         return message.ref, row
 
     def _found(self, code: str) -> tuple[Shown, Row]:
-        for message, row in self.cards():
-            if row.code.partition("v")[0] == code:
-                return message, row
-        raise LookupError(f"no card shows {code}")
+        found = [(m, row) for m, row in self.cards() if row.code.partition("v")[0] == code]
+        if not found:
+            raise LookupError(f"no card shows {code}")
+        return next(((m, row) for m, row in found if row.status is None), found[0])
 
     def reports(self) -> list[Report]:
         return [m.view for m in self.shown.values() if isinstance(m.view, Report)]

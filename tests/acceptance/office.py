@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from core.agents import Agent
+from core.audit import verify
 from core.chat import Place
 from core.decisions import Desk
 from core.front import Front
@@ -17,10 +18,11 @@ from core.ports import Query, Store, Story
 from core.poster import Poster
 from core.route import ChatKind
 from core.tasks import Task
-from core.testing import Line, ManualClock, script_from
+from core.testing import Line, ManualClock, ScriptedModel, script_from
 from core.testing.chat import DIRECT, MemoryChat, Seat
 from core.worker import Worker
 from tests.acceptance.shop import ORG, SAM, SURFACE, U1, U2, U9, HandClock, ShopHost, World
+from tests.contract.factories import AUDIT_KEY
 from tests.contract.planted import Planted
 from tests.contract.planted_memory import MemoryPlanted
 
@@ -32,6 +34,7 @@ class Process:
     """One process's bot: its worker, its sender, and the front it answers people at."""
 
     host: ShopHost
+    model: ScriptedModel
     desk: Desk
     front: Front
     poster: Poster
@@ -78,6 +81,7 @@ class Office:
         worker_id = WorkerId(self.planted.ids.new())
         process = Process(
             host=host,
+            model=model,
             desk=desk,
             front=Front(desk=desk, clock=self.clock, surface=SURFACE),
             poster=Poster(desk=desk, name=SURFACE, surface=self.chat),
@@ -108,3 +112,11 @@ class Office:
 
     async def task(self, number: int = 1) -> Task:
         return (await self.story(number)).task
+
+    async def is_whole(self) -> bool:
+        """Each history that a model saw was valid (I3), and the audit trail has all that was done."""
+        ledger = self.store.ledger
+        sealed, loose = await ledger.audit(ORG, 0, 100_000), await ledger.unsealed(ORG, 100_000)
+        trail = verify(AUDIT_KEY, sealed, loose, await ledger.head(ORG))
+        broken = [error for process in self.processes for error in process.model.broken]
+        return trail.whole and broken == []

@@ -2,7 +2,9 @@
 
 import asyncio
 import itertools
+import logging
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -21,7 +23,7 @@ from core.tasks import MessageKind, TaskState
 from core.testing import calls, says
 from core.testing.chat import Seat, Trouble
 from tests.acceptance.office import CHANNEL, Office
-from tests.acceptance.shop import NOTE, ORG, REFUND_SCRIPT, REFUNDED, U1, U2, U9
+from tests.acceptance.shop import NOTE, NOTE_SCRIPT, NOTED, ORG, PAST, REFUND_SCRIPT, REFUNDED, U1, U2, U9
 from tests.conftest import Templates, migrated
 from tests.contract.planted_memory import MemoryPlanted
 from tests.contract.planted_sql import SqlPlanted
@@ -30,20 +32,27 @@ from tests.postgres import Server
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
 async def office(
-    request: pytest.FixtureRequest, tmp_path: Path, postgres_server: Server, templates: Templates
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    postgres_server: Server,
+    templates: Templates,
+    caplog: pytest.LogCaptureFixture,
 ) -> AsyncIterator[Office]:
-    """The shop's people at a chat, over a store of each kind in which nothing has happened."""
-    if request.param == "memory":
-        made = Office(planted=MemoryPlanted())
-        await made.people()
-        yield made
-        return
-    async with migrated(request.param, tmp_path, postgres_server, templates) as url:
-        planted = SqlPlanted(url)
+    """The shop's people at a chat, over a store of each kind in which nothing has happened.
+
+    Afterwards: each history that a model saw was valid (I3), no run broke off, and the trail is whole.
+    """
+    async with AsyncExitStack() as closing:
+        planted: MemoryPlanted | SqlPlanted = MemoryPlanted()
+        if request.param != "memory":
+            where = migrated(request.param, tmp_path, postgres_server, templates)
+            planted = SqlPlanted(await closing.enter_async_context(where))
+            closing.push_async_callback(planted.close)
         made = Office(planted=planted)
         await made.people()
         yield made
-        await planted.close()
+        assert await made.is_whole()
+    assert [r.getMessage() for r in caplog.get_records("call") if r.levelno >= logging.ERROR] == []
 
 
 async def parked(office: Office, *script: object) -> Seat:
@@ -254,13 +263,43 @@ async def test_s04_each_row_of_a_card_is_decided_on_its_own(office: Office) -> N
 async def test_s07_a_click_on_an_old_card_reaches_a_new_process(office: Office) -> None:
     await parked(office)
     chat_ref, _ = office.chat.button("t-1.1")
-    office.opens(list(REFUND_SCRIPT[1:]))
+    office.opens(list(REFUND_SCRIPT))
     ada = office.seat(U1)
     await ada.presses("t-1.1", "approve")
     await office.last.works()
     assert office.world.effects == [REFUNDED]
     assert office.chat.button("t-1.1")[0] == chat_ref
     assert (office.chat.row("t-1.1").status or "").startswith("✔ Approved by U1")
+
+
+@pytest.mark.rule("C19", "C21", "C23", "I7")
+@pytest.mark.parametrize("place", ["before send_note", "after send_note"])
+async def test_s08_a_send_cut_in_the_middle_is_settled_by_a_person(office: Office, place: str) -> None:
+    ada = await parked(office, *NOTE_SCRIPT)
+    turnstile = office.world.hold(place)
+    await ada.presses("t-1.1", "approve")
+    run = asyncio.create_task(office.last.worker.until_idle())
+    await turnstile.reached.wait()
+    run.cancel()
+    await asyncio.gather(run, return_exceptions=True)
+    office.world.turnstiles.clear()
+
+    office.opens([*NOTE_SCRIPT, says("Sent, the second time.")])
+    await office.planted.update("tasks", {"lease_until": PAST}, number=1)
+    await office.last.works()
+    sent = [NOTED] if place.startswith("after") else []
+    assert office.world.effects == sent
+    row = office.chat.row("t-1.1")
+    assert set(row.choices) >= {"went_out", "did_not", "send_again"}
+    ada = office.seat(U1)
+    if sent:
+        answer = await ada.presses("t-1.1", "went_out")
+        assert answer.words == "t-1.1 settled as gone out by U1. It counts as done."
+    else:
+        answer = await ada.presses("t-1.1", "send_again")
+        assert answer.words == "t-1.1 sent again by U1. A worker runs it once more."
+    await office.last.works()
+    assert office.world.effects == [NOTED]
 
 
 @pytest.mark.rule("C8")
