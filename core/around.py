@@ -7,7 +7,7 @@ from core.decisions import Desk
 from core.host import chief_of
 from core.ids import OrgId, PersonId
 from core.ports import Query
-from core.route import Around, ChatKind, Routed, Said, number_named, route
+from core.route import Around, ChatKind, Routed, Said, route
 from core.tasks import Json, Task
 
 AT_MOST = 20
@@ -34,7 +34,7 @@ async def _around(desk: Desk, org: OrgId, surface: str, body: Mapping[str, Json]
     async def found(query: Query) -> list[Task]:
         return await desk.store.ledger.find(org, query)
 
-    number, reply, thread = number_named(body["text"]), body.get("reply"), body.get("thread")
+    number, reply, thread = body.get("named"), body.get("reply"), body.get("thread")
     named = await found(Query(number=number, limit=1)) if number is not None else []
     replied = await found(Query(surface=surface, message=reply, limit=1)) if reply is not None else []
     in_thread = (

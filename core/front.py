@@ -60,21 +60,31 @@ class Front:
         if message.by_bot or message.edited or _is_chatter(message):
             return SILENCE
         who = await self.desk.store.people.by_account(message.account)
-        event = self._event(message, who)
-        if event.body["text"] and (task := await self._named(who, message)) is not None:
-            body = {**event.body, "task": task.number, "text": words_for(event.body["text"])}
-            event = _with(event, body)
+        body = await self._body(message, who)
+        told, nothing = (
+            (UNKNOWN, "nobody here knows its writer") if who is None else await self._heard(body, who)
+        )
+        if nothing is not None:
+            body["nothing"] = nothing
+        key = EventKey(source=self.surface, event_id=message.event_id)
+        org = None if who is None else who.org
+        event = Event(key=key, org=org, kind=EventKind.MESSAGE, body=body)
         if not isinstance(await self.desk.store.inbox.receive(event), Received):
             return SILENCE
-        if who is None:
-            await self.desk.store.inbox.settle(event.key, Ignored())
-            return Answer(words=UNKNOWN)
-        return await self._heard(event, who, message.attachments)
+        if nothing is not None:
+            await self.desk.store.inbox.settle(key, Ignored())
+        unread = _unread(message.attachments) if who is not None else ""
+        return Answer(words=f"{unread} {told}".strip())
 
-    def _event(self, message: ChatMessage, who: Person | None) -> Event:
-        place = message.place
-        body: Json = {
-            "text": _whole(message),
+    async def _body(self, message: ChatMessage, who: Person | None) -> dict[str, Json]:
+        """The inbox row's: what `around` and `intake` read. A task's code that it begins with is apart."""
+        place, text, number = message.place, _whole(message), number_named(message.text)
+        named = None
+        if who is not None and number is not None:
+            named = await find_task(self.desk.store.ledger, who.org, number)
+        return {
+            "text": text if named is None else words_for(text),
+            "named": None if named is None else named.number,
             "surface": self.surface,
             "chat": place.chat,
             "kind": str(place.kind),
@@ -84,50 +94,34 @@ class Front:
             "addressed": message.addressed,
             "person": None if who is None else who.id,
         }
-        key = EventKey(source=self.surface, event_id=message.event_id)
-        return Event(key=key, org=None if who is None else who.org, kind=EventKind.MESSAGE, body=body)
 
-    async def _named(self, who: Person | None, message: ChatMessage) -> Task | None:
-        """The task whose code the message begins with."""
-        number = number_named(message.text)
-        if who is None or number is None:
-            return None
-        return await find_task(self.desk.store.ledger, who.org, number)
-
-    async def _heard(self, event: Event, who: Person, attachments: Sequence[Attachment]) -> Answer:
-        unread = (
-            f"I can't read {', '.join(map(str, attachments))}: say in words what matters. "
-            if attachments
-            else ""
-        )
-        if "task" in event.body:
-            return Answer(words=unread.strip())
+    async def _heard(self, body: Json, who: Person) -> tuple[str, str | None]:
+        """What its writer should know at once, and why nothing else comes of it; None: something does."""
         try:
-            meant = await routed(self.desk, who.org, self.surface, event.body, self.clock.now())
+            meant = await routed(self.desk, who.org, self.surface, body, self.clock.now())
         except LookupError as error:
-            return Answer(words=str(error))
-        told, done = await self._told(event.body["text"], meant, who)
-        if done:
-            await self.desk.store.inbox.settle(event.key, Ignored())
-        return Answer(words=f"{unread}{told}".strip())
+            return str(error), "nobody is the chief"
+        return await self._told(body["text"], meant, who)
 
-    async def _told(self, text: str, meant: Routed, who: Person) -> tuple[str, bool]:
-        """What its writer should know, and whether that is all that comes of it."""
+    async def _told(self, text: str, meant: Routed, who: Person) -> tuple[str, str | None]:
         match meant:
             case Unclear(tasks=tasks):
                 listed = "; ".join(f"{t.code}: {line(_goal(t), 60)}" for t in tasks)
-                return f"Which one? {listed}. Begin with its code, or with /new.", True
+                return (
+                    f"Which one? {listed}. Begin with its code, or with /new.",
+                    "it may be about several tasks",
+                )
             case Blank():
-                return "Say what is to be done.", True
+                return "Say what is to be done.", "it says nothing"
             case Unaddressed():
-                return "", True
+                return "", "it is not for us"
             case Stop(task=task) if not may_stop(who, task):
-                return f"{task.code} is not yours to stop.", True
+                return f"{task.code} is not yours to stop.", "it is not theirs to stop"
             case Stop(task=task):
-                return f"{task.code} has ended already." if task.ended else f"{task.code} stops.", False
+                return f"{task.code} has ended already." if task.ended else f"{task.code} stops.", None
             case Join(task=task) if text.strip().casefold().rstrip(".!") in DECIDING:
-                return await self._pointed(task, who), False
-        return "", False
+                return await self._pointed(task, who), None
+        return "", None
 
     async def _pointed(self, task: Task, who: Person) -> str:
         """Where the buttons are, for whom words looked like a decision."""
@@ -235,8 +229,9 @@ def _whole(message: ChatMessage) -> str:
     return f"{text}\n\n[Attached, not read: {', '.join(map(str, message.attachments))}]"
 
 
-def _with(event: Event, body: Json) -> Event:
-    return Event(key=event.key, org=event.org, kind=event.kind, body=body)
+def _unread(attachments: Sequence[Attachment]) -> str:
+    named = ", ".join(map(str, attachments))
+    return f"I can't read {named}: say in words what matters." if named else ""
 
 
 def _goal(task: Task) -> str:

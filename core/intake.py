@@ -52,6 +52,9 @@ class Intake:
 
     async def apply(self, event: Event) -> Task | None:
         """The task *event* opened or joined; None where it can't be applied, which its row then says."""
+        if isinstance(event.body, dict) and "nothing" in event.body:  # its writer was told so at once
+            await self._ignored(event)
+            return None
         if event.kind is not EventKind.MESSAGE or event.org is None:
             await self._dead(event, f"nothing takes {event.kind} events yet")
             return None

@@ -14,7 +14,7 @@ import pytest
 from core.canonical import load
 from core.chat import SILENCE, Attachment
 from core.errors import BadArguments
-from core.ids import Token
+from core.ids import EventKey, Token
 from core.parks import ParkState
 from core.people import Account
 from core.ports import Query
@@ -22,8 +22,21 @@ from core.poster import Notice
 from core.tasks import MessageKind, TaskState
 from core.testing import calls, says
 from core.testing.chat import Seat, Trouble
+from core.work import Event, EventKind
 from tests.acceptance.office import CHANNEL, Office
-from tests.acceptance.shop import NOTE, NOTE_SCRIPT, NOTED, ORG, PAST, REFUND_SCRIPT, REFUNDED, U1, U2, U9
+from tests.acceptance.shop import (
+    NOTE,
+    NOTE_SCRIPT,
+    NOTED,
+    ORG,
+    PAST,
+    REFUND_SCRIPT,
+    REFUNDED,
+    SURFACE,
+    U1,
+    U2,
+    U9,
+)
 from tests.conftest import Templates, migrated
 from tests.contract.planted_memory import MemoryPlanted
 from tests.contract.planted_sql import SqlPlanted
@@ -148,6 +161,17 @@ async def test_a_message_that_may_mean_two_tasks_is_asked_about(office: Office) 
     assert await ada.says("t-2: hurry") == SILENCE
     await office.last.works()
     assert [(await office.task(n)).unread for n in (1, 2)] == [0, 1]
+
+
+@pytest.mark.rule("I21")
+async def test_a_message_that_nothing_comes_of_is_done_with_whoever_looks_first(office: Office) -> None:
+    office.opens([])
+    body = {"text": "hurry", "person": U1.id, "chat": "D1", "kind": "direct", "nothing": "two tasks"}
+    event = Event(key=EventKey(source=SURFACE, event_id="e1"), org=ORG, kind=EventKind.MESSAGE, body=body)
+    await office.store.inbox.receive(event)
+    await office.last.worker.sweep()
+    assert (await office.planted.row("inbox"))["state"] == "ignored"
+    assert await office.store.ledger.find(ORG, Query()) == []
 
 
 # ── while something waits ────────────────────────────────────────────────────────────────────
