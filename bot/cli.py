@@ -4,9 +4,8 @@ So ``--help`` answers at once. Errors meant for people leave by one door, `Comma
 the exit status, 1 for what can't be done and 2 for what was typed wrongly; never a traceback.
 """
 
-import asyncio
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from io import TextIOWrapper
 from pathlib import Path
@@ -15,6 +14,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from bot.cli_organizations import org
+from bot.cli_people import people
+from bot.typed import As, run
 from core.errors import GatepostError
 
 
@@ -69,22 +71,13 @@ app = typer.Typer(
 )
 audit = typer.Typer(help="Verify the audit trail.")
 agents = typer.Typer(help="See your agents, and switch what they may do.")
-org = typer.Typer(help="Pause, resume and limit all agents at once.")
 app.add_typer(audit, name="audit", rich_help_panel="Look")
 app.add_typer(agents, name="agents", rich_help_panel="Decide")
 app.add_typer(org, name="org", rich_help_panel="Decide")
+app.add_typer(people, name="people", rich_help_panel="Decide")
 
-As = Annotated[
-    str | None,
-    typer.Option("--as", metavar="WHO", help="Who you are: a person's name. Default: this terminal's user."),
-]
 CallArgument = Annotated[str, typer.Argument(metavar="CALL", help="The call's code on its card: t-12.3")]
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="The task's code: t-12")]
-
-
-def _run(work: Coroutine[Any, Any, None]) -> None:
-    """The one event loop of the process."""
-    asyncio.run(work)
 
 
 @app.callback(invoke_without_command=True)
@@ -114,7 +107,7 @@ def demo(
     """Watch a refund wait for a click and survive kill -9, offline, in ten seconds."""
     from bot.demo.play import play
 
-    _run(play(keep=keep, kill_at=kill_at))
+    run(play(keep=keep, kill_at=kill_at))
 
 
 @app.command(rich_help_panel="Try it", epilog="Example: python -m bot chat")
@@ -122,7 +115,7 @@ def chat(as_: As = None) -> None:
     """Talk to the agents here; what they ask is answered by a key."""
     from bot.chat import chat as talk
 
-    _run(talk(as_))
+    run(talk(as_))
 
 
 # ── work ─────────────────────────────────────────────────────────────────────────────────────
@@ -139,7 +132,7 @@ def new(
     """Open a task; a worker takes it."""
     from bot.commands import ask
 
-    _run(ask.new(goal, agent, as_))
+    run(ask.new(goal, agent, as_))
 
 
 @app.command(rich_help_panel="Work", epilog="Example: python -m bot worker --until-idle")
@@ -154,7 +147,7 @@ def worker(
     """Run tasks until told to stop; cards and reports of the terminal go to stdout."""
     from bot.commands import work
 
-    _run(work.work(until_idle=until_idle, posts=not no_posts))
+    run(work.work(until_idle=until_idle, posts=not no_posts))
 
 
 @app.command(rich_help_panel="Work", epilog="Example: python -m bot stop t-12")
@@ -162,7 +155,7 @@ def stop(task: TaskArgument, as_: As = None) -> None:
     """Stop a task: nothing of it starts any more."""
     from bot.commands import ask
 
-    _run(ask.stop(task, as_))
+    run(ask.stop(task, as_))
 
 
 # ── look ─────────────────────────────────────────────────────────────────────────────────────
@@ -176,7 +169,7 @@ def tasks(
     """List the newest tasks."""
     from bot.commands import look
 
-    _run(look.tasks(as_, limit))
+    run(look.tasks(as_, limit))
 
 
 @app.command(rich_help_panel="Look", epilog="Example: python -m bot show t-12")
@@ -184,7 +177,7 @@ def show(task: TaskArgument, as_: As = None) -> None:
     """Tell a task's whole story: every call, who decided it, and what ran."""
     from bot.commands import look
 
-    _run(look.show(task, as_))
+    run(look.show(task, as_))
 
 
 @app.command(rich_help_panel="Look", epilog="Example: python -m bot pending")
@@ -192,7 +185,7 @@ def pending(as_: As = None) -> None:
     """Show the card of each call that waits."""
     from bot.commands import look
 
-    _run(look.pending(as_))
+    run(look.pending(as_))
 
 
 # ── decide ───────────────────────────────────────────────────────────────────────────────────
@@ -203,7 +196,7 @@ def approve(call: CallArgument, as_: As = None) -> None:
     """Approve a call as its card shows it."""
     from bot.commands import decide
 
-    _run(decide.approve(call, as_))
+    run(decide.approve(call, as_))
 
 
 @app.command(rich_help_panel="Decide", epilog="Example: python -m bot edit t-12.3 amount=18.50")
@@ -217,7 +210,7 @@ def edit(
     """Approve a call with other values; the agent is told what changed."""
     from bot.commands import decide
 
-    _run(decide.edit(call, changes or [], as_))
+    run(decide.edit(call, changes or [], as_))
 
 
 @app.command(rich_help_panel="Decide", epilog='Example: python -m bot decline t-12.3 "wrong order"')
@@ -230,7 +223,7 @@ def decline(
     """Decline a call: it is not run, and not asked again unchanged."""
     from bot.commands import decide
 
-    _run(decide.decline(call, reason, as_, stop=stop))
+    run(decide.decline(call, reason, as_, stop=stop))
 
 
 @app.command(rich_help_panel="Decide", epilog='Example: python -m bot answer t-12.3 "the blue one"')
@@ -242,7 +235,7 @@ def answer(
     """Answer an agent's question."""
     from bot.commands import decide
 
-    _run(decide.answer(call, words, as_))
+    run(decide.answer(call, words, as_))
 
 
 @app.command(rich_help_panel="Decide", epilog="Example: python -m bot connected t-12.3")
@@ -250,7 +243,7 @@ def connected(call: CallArgument, as_: As = None) -> None:
     """Say that the account a call waits for is connected."""
     from bot.commands import decide
 
-    _run(decide.connected(call, as_))
+    run(decide.connected(call, as_))
 
 
 class Settling(StrEnum):
@@ -278,7 +271,7 @@ def settle(
     from bot.commands import decide
     from core.parks import Choice
 
-    _run(decide.settle(name, Choice(choice.value.replace("-", "_")), as_))
+    run(decide.settle(name, Choice(choice.value.replace("-", "_")), as_))
 
 
 # ── operate ──────────────────────────────────────────────────────────────────────────────────
@@ -289,7 +282,7 @@ def migrate() -> None:
     """Bring the database to this version's schema."""
     from bot.commands import operate
 
-    _run(operate.migrate())
+    run(operate.migrate())
 
 
 @app.command(rich_help_panel="Operate", epilog="Example: python -m bot settings")
@@ -309,7 +302,7 @@ def verify(
     """Check every audit entry against its signature, its number and its neighbours."""
     from bot.commands import audit as trail
 
-    _run(trail.verify(database))
+    run(trail.verify(database))
 
 
 # ── agents ───────────────────────────────────────────────────────────────────────────────────
@@ -331,7 +324,7 @@ def list_(as_: As = None) -> None:
     """List every agent, its switches, and what each of its tools does."""
     from bot.commands import agents as switching
 
-    _run(switching.list_agents(as_))
+    run(switching.list_agents(as_))
 
 
 @agents.command(
@@ -352,7 +345,7 @@ def set_(
     from core.gate import Setting
 
     chosen = None if setting is Chosen.DEFAULT else Setting(setting.value)
-    _run(switching.choose(agent, what, chosen, as_))
+    run(switching.choose(agent, what, chosen, as_))
 
 
 @agents.command(epilog="Example: python -m bot agents pause lead")
@@ -360,7 +353,7 @@ def pause(agent: AgentArgument, as_: As = None) -> None:
     """Pause an agent: nothing new starts; what waits is held."""
     from bot.commands import agents as switching
 
-    _run(switching.pause(agent, as_))
+    run(switching.pause(agent, as_))
 
 
 @agents.command(epilog="Example: python -m bot agents resume lead")
@@ -368,7 +361,7 @@ def resume(agent: AgentArgument, as_: As = None) -> None:
     """Let a paused agent go on."""
     from bot.commands import agents as switching
 
-    _run(switching.resume(agent, as_))
+    run(switching.resume(agent, as_))
 
 
 @agents.command(epilog="Example: python -m bot agents practice lead --off")
@@ -380,7 +373,7 @@ def practice(
     """Let an agent practise: its reads run, everything else is only recorded."""
     from bot.commands import agents as switching
 
-    _run(switching.practice(agent, as_, on=not off))
+    run(switching.practice(agent, as_, on=not off))
 
 
 @agents.command(epilog="Example: python -m bot agents accept lead")
@@ -392,7 +385,7 @@ def accept(
     """Show what an agent's folder asks for beyond what it has, and let it have that."""
     from bot.commands import agents as switching
 
-    _run(switching.accept(agent, as_, yes=yes))
+    run(switching.accept(agent, as_, yes=yes))
 
 
 @agents.command(epilog="Example: python -m bot agents check")
@@ -401,32 +394,3 @@ def check() -> None:
     from bot.commands import operate
 
     operate.check_agents()
-
-
-@org.command("pause", epilog="Example: python -m bot org pause")
-def pause_all(as_: As = None) -> None:
-    """Pause every agent of the organization."""
-    from bot.commands import agents as switching
-
-    _run(switching.pause_all(as_))
-
-
-@org.command("resume", epilog="Example: python -m bot org resume")
-def resume_all(as_: As = None) -> None:
-    """Let the organization's agents go on."""
-    from bot.commands import agents as switching
-
-    _run(switching.resume_all(as_))
-
-
-@org.command(epilog="Examples: python -m bot org limit 20; python -m bot org limit none")
-def limit(
-    tasks: Annotated[str, typer.Argument(metavar="N|none", help="How many. none: as MAX_RUNNING says.")],
-    as_: As = None,
-) -> None:
-    """Set how many tasks of the organization run at once."""
-    from bot.commands import agents as switching
-
-    if tasks != "none" and not (tasks.isascii() and tasks.isdigit()):
-        raise typer.BadParameter("write a number, or none", param_hint="N|none")
-    _run(switching.limit(None if tasks == "none" else int(tasks), as_))

@@ -54,11 +54,15 @@ def why_not(
 
 
 def deciders(roster: Roster, park: Park, call: Call | None) -> list[Person]:
-    """Those who decide *park*, whoever asked for its task; never nobody, while somebody is there.
+    """Those who decide *park*, whoever asked for its task: whom its row names, else the rule."""
+    return among(roster, park.approvers or said_of(roster.organization, call).who)
 
-    Whom its row names, else the rule; where none of those is there and may decide, the owners do.
+
+def among(roster: Roster, who: tuple[str, ...] | None) -> list[Person]:
+    """Those of *who*, persons and roles, who are there and may decide; None: all of these.
+
+    Where none of *who* is left the owners decide, so that nobody is locked out.
     """
-    who = park.approvers or said_of(roster.organization, call).who
     there = [p for p in roster.people if p.may_decide]
     if who is None:
         return there

@@ -54,6 +54,15 @@ class Invite:
 
 
 @dataclass(frozen=True, slots=True)
+class Issue:
+    """Another code for somebody who is there; any that they have and did not use is void."""
+
+    person: PersonId
+    code_digest: str
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class SetRoles:
     person: PersonId
     roles: frozenset[Role]
@@ -91,7 +100,7 @@ class SetRoute:
     route: Route | None
 
 
-RosterChange: TypeAlias = Add | Invite | SetRoles | Remove | Link | SetRule | SetRoute
+RosterChange: TypeAlias = Add | Invite | Issue | SetRoles | Remove | Link | SetRule | SetRoute
 
 
 def changed(roster: Roster, by: Person, change: RosterChange, new: PersonId) -> Roster:
@@ -105,6 +114,9 @@ def changed(roster: Roster, by: Person, change: RosterChange, new: PersonId) -> 
             return _linked(_with(roster, new, change.name, change.roles), new, change.accounts)
         case Invite():
             return _with(roster, new, change.name, change.roles)
+        case Issue():
+            _present(roster, change.person)
+            return roster
         case SetRoles():
             was = _present(roster, change.person)
             return _kept_owner(roster, replace(was, roles=_some(change.roles)))
@@ -284,8 +296,10 @@ def roster_facts(before: Roster, after: Roster, change: RosterChange) -> Json:
     """What *change* made of *before*, for its audit entry: only what is another now, and no code."""
     was, now = _said(before), _said(after)
     different = [key for key in {**was, **now} if was.get(key) != now.get(key)]
+    whom = {"person": change.person} if isinstance(change, Issue) else {}
     return {
         "change": _WORDS[type(change)],
+        **whom,
         "before": {key: was[key] for key in different if key in was},
         "after": {key: now[key] for key in different if key in now},
     }
@@ -294,6 +308,7 @@ def roster_facts(before: Roster, after: Roster, change: RosterChange) -> Json:
 _WORDS: Final[Mapping[type, str]] = {
     Add: "add",
     Invite: "invite",
+    Issue: "code",
     SetRoles: "roles",
     Remove: "remove",
     Link: "link",

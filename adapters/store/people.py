@@ -27,7 +27,7 @@ from core.ids import OrgId, PersonId
 from core.people import Account, Organization, Person, Role, Roster, Switch
 from core.ports import BadCode
 from core.rights import Rights, rights_facts
-from core.roster import Invite, RosterChange, changed, check_founding, joined, only, roster_facts
+from core.roster import Invite, Issue, RosterChange, changed, check_founding, joined, only, roster_facts
 from core.switches import SwitchTo, check_owner, turn_facts, turned, turned_for_all
 from core.tasks import Json
 
@@ -112,11 +112,12 @@ class SqlPeople:
             except LookupError:
                 raise NotYourDecision from None
             after = changed(before, by, change, new)
-            if after == before:
+            if after == before and not isinstance(change, Issue):
                 return Undo(before)
             await write_roster(conn, before, after, await self._db.now(conn))
-            if isinstance(change, Invite):
-                await self._issue(conn, org, new, change.code_digest, change.seconds)
+            if isinstance(change, Invite | Issue):
+                whom = new if isinstance(change, Invite) else change.person
+                await self._issue(conn, org, whom, change.code_digest, change.seconds)
             await self._audit(conn, org, by.id, "roster", roster_facts(before, after, change), surface)
             return after
 
@@ -153,8 +154,11 @@ class SqlPeople:
     async def _issue(
         self, conn: AsyncConnection, org: OrgId, person: PersonId, digest: str, seconds: float
     ) -> None:
-        """A code of *digest* links an account to *person*, once, for *seconds*."""
-        until = await self._db.now(conn) + timedelta(seconds=seconds)
+        """A code of *digest* links an account to *person*, once, for *seconds*; no earlier one does."""
+        at = await self._db.now(conn)
+        own = (join_codes.c.org == org, join_codes.c.person_id == person, join_codes.c.used_at.is_(None))
+        await conn.execute(update(join_codes).where(*own).values(used_at=at))
+        until = at + timedelta(seconds=seconds)
         code = {"digest": digest, "org": org, "person_id": person, "expires_at": until}
         await conn.execute(join_codes.insert().values(code))
 

@@ -10,10 +10,10 @@ from core.audit import AuditEntry, verify
 from core.canonical import load
 from core.codes import code_digest
 from core.errors import InSeveral, NotYourDecision, RosterError, StoreError
-from core.ids import OrgId
+from core.ids import OrgId, PersonId
 from core.people import Account, ApprovalRule, Organization, Person, Role, Roster, Route
 from core.ports import BadCode
-from core.roster import Add, Invite, Link, Remove, RosterChange, SetRoles, SetRoute, SetRule
+from core.roster import Add, Invite, Issue, Link, Remove, RosterChange, SetRoles, SetRoute, SetRule
 from core.tasks import Json
 from core.work import Lost, Need, Work
 from tests.contract.factories import AUDIT_KEY
@@ -230,6 +230,21 @@ async def test_a_code_links_one_account_once(planted: Planted) -> None:
     ]
     assert load(entries[-1].entry) == {"account": "slack:T1:U1"}
     assert CODE not in "".join(e.entry for e in entries)
+
+
+@pytest.mark.rule("I14", "I34")
+async def test_another_code_voids_the_one_before(planted: Planted) -> None:
+    ada = await team(planted)
+    people = planted.store.people
+    eve = (await people.save(ada, ada.org, INVITE)).people[-1]
+    again = code_digest("WXYZ")
+    await people.save(ada, ada.org, Issue(eve.id, again, 60))
+    assert await people.join(CODE, U1) == BadCode()
+    assert await people.join(again, U1) == eve
+    told = load((await trail(planted, ada.org))[1].entry)
+    assert told == {"change": "code", "person": eve.id, "before": {}, "after": {}}
+    with pytest.raises(RosterError):
+        await people.save(ada, ada.org, Issue(PersonId("nobody"), code_digest("V"), 60))
 
 
 async def test_of_many_who_use_a_code_at_once_one_is_linked(planted: Planted) -> None:

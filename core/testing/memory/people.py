@@ -10,7 +10,7 @@ from core.ids import OrgId, PersonId
 from core.people import Account, Organization, Person, Role, Roster, Switch
 from core.ports import BadCode
 from core.rights import Rights, rights_facts
-from core.roster import Invite, RosterChange, changed, check_founding, joined, only, roster_facts
+from core.roster import Invite, Issue, RosterChange, changed, check_founding, joined, only, roster_facts
 from core.switches import SwitchTo, check_owner, turn_facts, turned, turned_for_all
 from core.tasks import Json
 from core.testing.memory.rows import (
@@ -77,11 +77,12 @@ class MemoryPeople:
             new = PersonId(self._rows.ids.new())
             before = self._roster(row.organization)
             after = changed(before, by, change, new)
-            if after == before:
+            if after == before and not isinstance(change, Issue):
                 return before
             self._write(before, after)
-            if isinstance(change, Invite):
-                self._issue(org, new, change.code_digest, change.seconds)
+            if isinstance(change, Invite | Issue):
+                whom = new if isinstance(change, Invite) else change.person
+                self._issue(org, whom, change.code_digest, change.seconds)
             self._audit(org, by.id, "roster", roster_facts(before, after, change), surface)
             return after
 
@@ -108,8 +109,12 @@ class MemoryPeople:
         return self._rows.people.insert(Person(org=organization.id, id=new, name=owner, roles=roles))
 
     def _issue(self, org: OrgId, person: PersonId, digest: str, seconds: float) -> None:
-        """A code of *digest* links an account to *person*, once, for *seconds*."""
-        until = self._rows.now() + timedelta(seconds=seconds)
+        """A code of *digest* links an account to *person*, once, for *seconds*; no earlier one does."""
+        at = self._rows.now()
+        for row in self._rows.join_codes:
+            if (row.org, row.person_id, row.used_at) == (org, person, None):
+                self._rows.join_codes.update(replace(row, used_at=at))
+        until = at + timedelta(seconds=seconds)
         self._rows.join_codes.insert(JoinCodeRow(digest=digest, org=org, person_id=person, expires_at=until))
 
     def _roster(self, organization: Organization) -> Roster:
