@@ -311,8 +311,8 @@ class People:
     async def _rule(self) -> None:
         """Ada says otherwise who approves what."""
         who = self.rng.choice((None, (self.ben.id,), (self.ada.id,), ("owner",), ("approver",)))
-        own = self.rng.choice((KEPT, None, True, False))
-        rule = SetRule(what=self.rng.choice(("spend", "mail", "any")), who=who, self_approval=own)
+        own = self.rng.choice((KEPT, True, False, False))
+        rule = SetRule(what=self.rng.choice(("spend", "mail", "any", "any")), who=who, self_approval=own)
         with contextlib.suppress(RosterError):  # a rule can't name Ben while he may not decide
             await self.store.people.save(self.ada, self.org, rule, surface=SURFACE)
 
