@@ -4,9 +4,8 @@ So ``--help`` answers at once. Errors meant for people leave by one door, `Comma
 the exit status, 1 for what can't be done and 2 for what was typed wrongly; never a traceback.
 """
 
-import asyncio
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from io import TextIOWrapper
 from pathlib import Path
@@ -15,6 +14,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from bot.cli_organizations import org
+from bot.cli_people import people
+from bot.typed import As, run
 from core.commands import BY_NAME
 from core.errors import GatepostError
 
@@ -70,22 +72,13 @@ app = typer.Typer(
 )
 audit = typer.Typer(help="Read and verify the audit trail.")
 agents = typer.Typer(help="See your agents, and switch what they may do.")
-org = typer.Typer(help="Pause, resume and limit all agents at once.")
 app.add_typer(audit, name="audit", rich_help_panel="Look")
 app.add_typer(agents, name="agents", rich_help_panel="Decide")
 app.add_typer(org, name="org", rich_help_panel="Decide")
+app.add_typer(people, name="people", rich_help_panel="Decide")
 
-As = Annotated[
-    str | None,
-    typer.Option("--as", metavar="WHO", help="Who you are: a person's name. Default: this terminal's user."),
-]
 CallArgument = Annotated[str, typer.Argument(metavar="CALL", help="The call's code on its card: t-12.3")]
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="The task's code: t-12")]
-
-
-def _run(work: Coroutine[Any, Any, None]) -> None:
-    """The one event loop of the process."""
-    asyncio.run(work)
 
 
 @app.callback(invoke_without_command=True)
@@ -115,7 +108,7 @@ def demo(
     """Watch a refund wait for a click and survive kill -9, offline, in ten seconds."""
     from bot.demo.play import play
 
-    _run(play(keep=keep, kill_at=kill_at))
+    run(play(keep=keep, kill_at=kill_at))
 
 
 @app.command(rich_help_panel="Try it", epilog="Example: python -m bot chat")
@@ -123,7 +116,7 @@ def chat(as_: As = None) -> None:
     """Talk to the agents here; what they ask is answered by a key."""
     from bot.chat import chat as talk
 
-    _run(talk(as_))
+    run(talk(as_))
 
 
 # ── work ─────────────────────────────────────────────────────────────────────────────────────
@@ -144,23 +137,24 @@ def new(
     """Open a task; a worker takes it."""
     from bot.commands import ask
 
-    _run(ask.new(goal, agent, as_))
+    run(ask.new(goal, agent, as_))
 
 
 @app.command(
+    "run",
     help=BY_NAME["run"].words,
     rich_help_panel="Work",
     epilog='Example: python -m bot run scout "what do people say of the mug?"',
 )
-def run(
+def run_agent(
     agent: Annotated[str, typer.Argument(metavar="AGENT", help="The agent's folder, or its name: scout")],
     goal: Annotated[str, typer.Argument(metavar="GOAL", help="What is to be done, in your words.")],
     as_: As = None,
 ) -> None:
     """As the table of commands says."""
-    from bot.commands import typed
+    from bot.commands import table
 
-    _run(typed.do("run", {"AGENT": agent, "GOAL": goal}, as_))
+    run(table.do("run", {"AGENT": agent, "GOAL": goal}, as_))
 
 
 @app.command(rich_help_panel="Work", epilog="Example: python -m bot worker --until-idle")
@@ -175,7 +169,7 @@ def worker(
     """Run tasks until told to stop; cards and reports of the terminal go to stdout."""
     from bot.commands import work
 
-    _run(work.work(until_idle=until_idle, posts=not no_posts))
+    run(work.work(until_idle=until_idle, posts=not no_posts))
 
 
 @app.command(help=BY_NAME["stop"].words, rich_help_panel="Work", epilog="Example: python -m bot stop t-12")
@@ -183,7 +177,7 @@ def stop(task: TaskArgument, as_: As = None) -> None:
     """Stop a task: nothing of it starts any more."""
     from bot.commands import ask
 
-    _run(ask.stop(task, as_))
+    run(ask.stop(task, as_))
 
 
 # ── look ─────────────────────────────────────────────────────────────────────────────────────
@@ -199,7 +193,7 @@ def tasks(
     """List the newest tasks."""
     from bot.commands import look
 
-    _run(look.tasks(as_, limit))
+    run(look.tasks(as_, limit))
 
 
 @app.command(help=BY_NAME["show"].words, rich_help_panel="Look", epilog="Example: python -m bot show t-12")
@@ -207,7 +201,7 @@ def show(task: TaskArgument, as_: As = None) -> None:
     """Tell a task's whole story: every call, who decided it, and what ran."""
     from bot.commands import look
 
-    _run(look.show(task, as_))
+    run(look.show(task, as_))
 
 
 @app.command(help=BY_NAME["pending"].words, rich_help_panel="Look", epilog="Example: python -m bot pending")
@@ -215,15 +209,15 @@ def pending(as_: As = None) -> None:
     """Show the card of each call that waits."""
     from bot.commands import look
 
-    _run(look.pending(as_))
+    run(look.pending(as_))
 
 
 @app.command(help=BY_NAME["budget"].words, rich_help_panel="Look", epilog="Example: python -m bot budget")
 def budget(as_: As = None) -> None:
     """As the table of commands says."""
-    from bot.commands import typed
+    from bot.commands import table
 
-    _run(typed.do("budget", {}, as_))
+    run(table.do("budget", {}, as_))
 
 
 @audit.command("list", help=BY_NAME["audit"].words, epilog="Example: python -m bot audit list t-12")
@@ -232,9 +226,9 @@ def list_entries(
     as_: As = None,
 ) -> None:
     """As the table of commands says."""
-    from bot.commands import typed
+    from bot.commands import table
 
-    _run(typed.do("audit", {"TASK": task}, as_))
+    run(table.do("audit", {"TASK": task}, as_))
 
 
 # ── decide ───────────────────────────────────────────────────────────────────────────────────
@@ -247,7 +241,7 @@ def approve(call: CallArgument, as_: As = None) -> None:
     """Approve a call as its card shows it."""
     from bot.commands import decide
 
-    _run(decide.approve(call, as_))
+    run(decide.approve(call, as_))
 
 
 @app.command(
@@ -265,7 +259,7 @@ def edit(
     """Approve a call with other values; the agent is told what changed."""
     from bot.commands import decide
 
-    _run(decide.edit(call, changes or [], as_))
+    run(decide.edit(call, changes or [], as_))
 
 
 @app.command(
@@ -282,7 +276,7 @@ def decline(
     """Decline a call: it is not run, and not asked again unchanged."""
     from bot.commands import decide
 
-    _run(decide.decline(call, reason, as_, stop=stop))
+    run(decide.decline(call, reason, as_, stop=stop))
 
 
 @app.command(
@@ -298,7 +292,7 @@ def answer(
     """Answer an agent's question."""
     from bot.commands import decide
 
-    _run(decide.answer(call, words, as_))
+    run(decide.answer(call, words, as_))
 
 
 @app.command(
@@ -310,7 +304,7 @@ def connected(call: CallArgument, as_: As = None) -> None:
     """Say that the account a call waits for is connected."""
     from bot.commands import decide
 
-    _run(decide.connected(call, as_))
+    run(decide.connected(call, as_))
 
 
 class Settling(StrEnum):
@@ -339,7 +333,7 @@ def settle(
     from bot.commands import decide
     from core.parks import Choice
 
-    _run(decide.settle(name, Choice(choice.value.replace("-", "_")), as_))
+    run(decide.settle(name, Choice(choice.value.replace("-", "_")), as_))
 
 
 # ── operate ──────────────────────────────────────────────────────────────────────────────────
@@ -350,7 +344,7 @@ def migrate() -> None:
     """Bring the database to this version's schema."""
     from bot.commands import operate
 
-    _run(operate.migrate())
+    run(operate.migrate())
 
 
 @app.command(rich_help_panel="Operate", epilog="Example: python -m bot settings")
@@ -370,7 +364,7 @@ def verify(
     """Check every audit entry against its signature, its number and its neighbours."""
     from bot.commands import audit as trail
 
-    _run(trail.verify(database))
+    run(trail.verify(database))
 
 
 # ── agents ───────────────────────────────────────────────────────────────────────────────────
@@ -392,7 +386,7 @@ def list_(as_: As = None) -> None:
     """List every agent, its switches, and what each of its tools does."""
     from bot.commands import agents as switching
 
-    _run(switching.list_agents(as_))
+    run(switching.list_agents(as_))
 
 
 @agents.command(
@@ -413,7 +407,7 @@ def set_(
     from core.gate import Setting
 
     chosen = None if setting is Chosen.DEFAULT else Setting(setting.value)
-    _run(switching.choose(agent, what, chosen, as_))
+    run(switching.choose(agent, what, chosen, as_))
 
 
 @agents.command(epilog="Example: python -m bot agents pause lead")
@@ -421,7 +415,7 @@ def pause(agent: AgentArgument, as_: As = None) -> None:
     """Pause an agent: nothing new starts; what waits is held."""
     from bot.commands import agents as switching
 
-    _run(switching.pause(agent, as_))
+    run(switching.pause(agent, as_))
 
 
 @agents.command(epilog="Example: python -m bot agents resume lead")
@@ -429,7 +423,7 @@ def resume(agent: AgentArgument, as_: As = None) -> None:
     """Let a paused agent go on."""
     from bot.commands import agents as switching
 
-    _run(switching.resume(agent, as_))
+    run(switching.resume(agent, as_))
 
 
 @agents.command(epilog="Example: python -m bot agents practice lead --off")
@@ -441,7 +435,7 @@ def practice(
     """Let an agent practise: its reads run, everything else is only recorded."""
     from bot.commands import agents as switching
 
-    _run(switching.practice(agent, as_, on=not off))
+    run(switching.practice(agent, as_, on=not off))
 
 
 @agents.command(epilog="Example: python -m bot agents accept lead")
@@ -453,7 +447,7 @@ def accept(
     """Show what an agent's folder asks for beyond what it has, and let it have that."""
     from bot.commands import agents as switching
 
-    _run(switching.accept(agent, as_, yes=yes))
+    run(switching.accept(agent, as_, yes=yes))
 
 
 @agents.command(epilog="Example: python -m bot agents check")
@@ -462,32 +456,3 @@ def check() -> None:
     from bot.commands import operate
 
     operate.check_agents()
-
-
-@org.command("pause", epilog="Example: python -m bot org pause")
-def pause_all(as_: As = None) -> None:
-    """Pause every agent of the organization."""
-    from bot.commands import agents as switching
-
-    _run(switching.pause_all(as_))
-
-
-@org.command("resume", epilog="Example: python -m bot org resume")
-def resume_all(as_: As = None) -> None:
-    """Let the organization's agents go on."""
-    from bot.commands import agents as switching
-
-    _run(switching.resume_all(as_))
-
-
-@org.command(epilog="Examples: python -m bot org limit 20; python -m bot org limit none")
-def limit(
-    tasks: Annotated[str, typer.Argument(metavar="N|none", help="How many. none: as MAX_RUNNING says.")],
-    as_: As = None,
-) -> None:
-    """Set how many tasks of the organization run at once."""
-    from bot.commands import agents as switching
-
-    if tasks != "none" and not (tasks.isascii() and tasks.isdigit()):
-        raise typer.BadParameter("write a number, or none", param_hint="N|none")
-    _run(switching.limit(None if tasks == "none" else int(tasks), as_))

@@ -41,7 +41,9 @@ class AuditEntry:
     hash: str | None = None
 
 
-def refusal(park: Park, entry_id: str, at: datetime, *, actor: str, surface: str, why: str) -> AuditEntry:
+def refusal(
+    park: Park, entry_id: str, at: datetime, *, actor: str, surface: str | None, why: str
+) -> AuditEntry:
     """That *actor* tried to decide *park* and might not; nothing else is written of it."""
     return AuditEntry(
         org=park.org,

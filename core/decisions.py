@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from core.agents import Agent
+from core.approvers import why_not
 from core.errors import (
     AlreadyDecided,
     BadArguments,
@@ -22,7 +23,7 @@ from core.errors import (
 )
 from core.host import BaseHost, risks_of
 from core.ids import CallCode, CallId, OrgId, ParkId, Token
-from core.moves.people import Click, Decided, Decision, Spare, decide, decides
+from core.moves.people import Click, Decided, Decision, Spare, decide, not_yours
 from core.parks import DecisionKind, ParkKind, Slip
 from core.people import Person
 from core.plan import LimitKind
@@ -74,7 +75,7 @@ class Desk:
 
         *changes*: an edit's fields, by name. The agent's own arguments with them in are checked against
         the tool here. Raises BadArguments by field, NothingToChange, and what `moves.people.decide`
-        raises: AlreadyDecided (who and when), ParkExpired, OutOfDate; NotYourDecision, which the trail tells.
+        raises: AlreadyDecided (who and when), ParkExpired, NotYourDecision (on record, too), OutOfDate.
         Source: states.md C6; Slack answers within 3 seconds, so no I/O but the store.
         """
         if decision.kind is DecisionKind.EDIT and view.park.open:  # else the move says what became of it
@@ -129,9 +130,11 @@ class Desk:
 
         For what comes before a decision and can be seen outside; the decision itself looks again.
         """
-        now = (await self.store.people.of(who.org)).person(who.id)
-        if now is None or now.org != view.task.org or not decides(now, view.park):
-            raise NotYourDecision
+        roster = await self.store.people.of(who.org)
+        if (why := why_not(roster, who.id, view.task, view.park, view.call)) is not None:
+            error = not_yours(why)
+            await self.store.parks.refused(view.park.token, who.id, None, str(error))
+            raise error
 
     def _edit(self, view: ParkView, decision: Decision, changes: Mapping[str, Json]) -> Decision:
         if view.park.kind is not ParkKind.APPROVAL or view.call is None:

@@ -118,6 +118,14 @@ class SwitchError(GatepostError):
     """This can't be switched."""
 
 
+class RosterError(GatepostError):
+    """This can't be changed about who is who."""
+
+
+class InSeveral(RosterError):
+    """This account is linked in several organizations: say in which."""
+
+
 class TaskNotFound(GatepostError, LookupError):
     """There is no such task."""
 

@@ -24,6 +24,9 @@ class SwitchMode(StrEnum):
     OBSERVE = "observe"  # practice
 
 
+ANY: Final = "any"
+"""What a rule is about that holds for every call without a narrower one."""
+
 SEND_WINDOW: Final = timedelta(hours=24)
 """How long what one task sent makes another ask before it sends the same (C16, states.md §5)."""
 
@@ -78,6 +81,7 @@ class Person:
 
     @property
     def may_decide(self) -> bool:
+        """They decide at all; what in particular, approvers.py says."""
         return not self.left and bool(self.roles & {Role.OWNER, Role.APPROVER})
 
 

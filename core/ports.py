@@ -15,8 +15,9 @@ from core.calls import Call
 from core.ids import CallCode, EventKey, OrgId, PostId, Run, TaskId, TaskRef, Token, WorkerId
 from core.model import ModelReply, Request
 from core.parks import Park
-from core.people import Account, Person, Roster, Switch
+from core.people import Account, Organization, Person, Roster, Switch
 from core.rights import Rights
+from core.roster import RosterChange
 from core.switches import SwitchTo
 from core.tasks import Json, Message, Task, TaskState
 from core.work import (
@@ -227,7 +228,7 @@ class Parks(Protocol):
         """It is recorded that *who* opened the whole of what has *digest* (I32)."""
         ...
 
-    async def refused(self, token: Token, actor: str, surface: str, why: str) -> None:
+    async def refused(self, token: Token, actor: str, surface: str | None, why: str) -> None:
         """An audit entry says that *actor* tried to decide the park of *token* and why they might not.
 
         Nothing is written where there is no such park. *actor*: a person's id, or else their account.
@@ -249,17 +250,60 @@ class Parks(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BadCode:
+    """No such code, or it was used, or it ran out, or who it was for has left: the answer is one."""
+
+
 class People(Protocol):
-    async def by_account(self, account: Account) -> Person | None:
-        """The one who is linked to *account*; None if nobody, or if they left."""
+    async def by_account(self, account: Account, org: OrgId | None = None) -> Person | None:
+        """The one of *org* who is linked to *account*; None if nobody, or if they left.
+
+        Without *org*, of whatever organization they are; raises InSeveral where it is linked in several.
+        """
         ...
 
-    async def of(self, org: OrgId) -> Roster: ...
+    async def everywhere(self, account: Account) -> tuple[Person, ...]:
+        """Who is linked to *account* in each organization, by organization; nobody who left."""
+        ...
+
+    async def of(self, org: OrgId) -> Roster:
+        """The organization with its rules, its people, their accounts, and where cards go.
+
+        Raises LookupError if there is no such organization.
+        """
+        ...
 
     async def found(self, org: OrgId, name: str, owner: str, account: Account) -> Person:
         """On a database without organizations: *org* exists with *owner*, linked to *account*.
 
         With organizations there, nothing is written and ConfigError is raised.
+        """
+        ...
+
+    async def create(
+        self, organization: Organization, owner: str, code_digest: str, seconds: float, *, actor: str
+    ) -> Person:
+        """*organization* exists, its *owner* to be linked by a code of *code_digest*, for *seconds*.
+
+        *actor*: the operator who says so. Raises RosterError for a name that is taken, or can't be.
+        """
+        ...
+
+    async def save(
+        self, by: Person, org: OrgId, change: RosterChange, *, surface: str | None = None
+    ) -> Roster:
+        """The roster of *org* as *change* left it, written with its audit entry if anything is another now.
+
+        Everything is looked at as the rows say it today; no effect is marked between that and the commit.
+        Raises NotYourDecision where *by* is no owner of *org*, RosterError where it can't be so.
+        """
+        ...
+
+    async def join(self, code_digest: str, account: Account) -> Person | BadCode:
+        """Who the code is for, linked to *account* from now on; a code is good once, by database time.
+
+        Raises RosterError where *account* is somebody else's there; the code is still good then.
         """
         ...
 

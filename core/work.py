@@ -222,7 +222,8 @@ class Work:
 
     *calls*: the open owner calls, then all of the current round by ordinal, then what Need named.
     *parks*: all open ones of the task, the decided one of each approved call, then what Need named.
-    *last*: the newest row of the transcript that is no compaction.
+    *last*: the newest row of the transcript that is no compaction. *roster*: without accounts and routes,
+    which no move asks for.
     """
 
     task: Task

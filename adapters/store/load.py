@@ -113,7 +113,9 @@ def _around(*, postgres: bool) -> Select[Any]:
     return (
         select(
             clock(postgres=postgres).label("at"),
-            *organizations.c["id", "name", "time_zone", "state", "max_running", "send_window_seconds"],
+            *organizations.c[
+                "id", "name", "time_zone", "state", "max_running", "send_window_seconds", "rules"
+            ],
             *switches.c["agent", "paused_at", "mode", "settings"],
         )
         .select_from(organizations)

@@ -74,7 +74,7 @@ class SqlParks:
 
         await self._db.write(body)
 
-    async def refused(self, token: Token, actor: str, surface: str, why: str) -> None:
+    async def refused(self, token: Token, actor: str, surface: str | None, why: str) -> None:
         async def body(conn: AsyncConnection) -> None:
             found = (await conn.execute(select(parks).where(parks.c.token == token))).mappings().one_or_none()
             if found is not None:

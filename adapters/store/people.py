@@ -1,9 +1,12 @@
-"""People: whose an account is, who is in an organization, how the first one gets there, and switches."""
+"""People: who is in an organization and whose an account is, how they get there, switches and rights."""
+
+from datetime import timedelta
 
 from sqlalchemy import exists, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store.engine import Database, Undo
+from adapters.store.roster import read_roster, write_roster
 from adapters.store.rows import (
     audit_row,
     organization_of,
@@ -16,13 +19,15 @@ from adapters.store.rows import (
     switch_row,
 )
 from adapters.store.still import alone
-from adapters.store.tables import accounts, audit, organizations, people, rights, switches
+from adapters.store.tables import accounts, audit, join_codes, organizations, people, rights, switches
 from core.audit import AuditEntry
 from core.canonical import dump
-from core.errors import ConfigError
+from core.errors import ConfigError, NotYourDecision
 from core.ids import OrgId, PersonId
 from core.people import Account, Organization, Person, Role, Roster, Switch
+from core.ports import BadCode
 from core.rights import Rights, rights_facts
+from core.roster import Invite, Issue, RosterChange, changed, check_founding, joined, only, roster_facts
 from core.switches import SwitchTo, check_owner, turn_facts, turned, turned_for_all
 from core.tasks import Json
 
@@ -33,7 +38,11 @@ class SqlPeople:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    async def by_account(self, account: Account) -> Person | None:
+    async def by_account(self, account: Account, org: OrgId | None = None) -> Person | None:
+        """Raises InSeveral."""
+        return only(p for p in await self.everywhere(account) if org is None or p.org == org)
+
+    async def everywhere(self, account: Account) -> tuple[Person, ...]:
         linked = (accounts.c.org == people.c.org) & (accounts.c.person_id == people.c.id)
         wanted = (
             select(people)
@@ -41,26 +50,18 @@ class SqlPeople:
             .where(accounts.c.surface == account.surface, accounts.c.account_ref == account.ref)
             .where(people.c.left_at.is_(None))
             .order_by(people.c.org, people.c.id)
-            .limit(1)
         )
 
-        async def body(conn: AsyncConnection) -> Person | None:
-            row = (await conn.execute(wanted)).mappings().one_or_none()
-            return None if row is None else person_of(row)
+        async def body(conn: AsyncConnection) -> tuple[Person, ...]:
+            return tuple(map(person_of, (await conn.execute(wanted)).mappings()))
 
         return await self._db.read(body)
 
     async def of(self, org: OrgId) -> Roster:
         """Raises LookupError if there is no such organization."""
+        return await self._db.read(lambda conn: read_roster(conn, org))
 
-        async def body(conn: AsyncConnection) -> Roster:
-            named = await conn.execute(select(organizations).where(organizations.c.id == org))
-            if (row := named.mappings().one_or_none()) is None:
-                raise LookupError("no such organization")
-            found = await conn.execute(select(people).where(people.c.org == org).order_by(people.c.id))
-            return Roster(organization=organization_of(row), people=tuple(map(person_of, found.mappings())))
-
-        return await self._db.read(body)
+    # ── who is who ───────────────────────────────────────────────────────────────────────────
 
     async def found(self, org: OrgId, name: str, owner: str, account: Account) -> Person:
         person = Person(org=org, id=PersonId(self._db.ids.new()), name=owner, roles=frozenset({Role.OWNER}))
@@ -71,15 +72,97 @@ class SqlPeople:
             await self._alone(conn)
             if (await conn.execute(select(exists(select(organizations.c.id))))).scalar_one():
                 raise ConfigError("the database has an organization already")
-            at = await self._db.now(conn)
-            await conn.execute(organizations.insert().values(organization_row(organization, at)))
-            await conn.execute(people.insert().values(person_row(person)))
+            await self._open(conn, organization, person)
             await conn.execute(accounts.insert().values(link))
             facts = {"organization": name, "owner": owner, "account": account.ref}
             await self._audit(conn, org, person.id, "found", facts, account.surface)
             return person
 
         return await self._db.write(body)
+
+    async def create(
+        self, organization: Organization, owner: str, code_digest: str, seconds: float, *, actor: str
+    ) -> Person:
+        """Raises RosterError."""
+        org = organization.id
+        person = Person(org=org, id=PersonId(self._db.ids.new()), name=owner, roles=frozenset({Role.OWNER}))
+
+        async def body(conn: AsyncConnection) -> Person:
+            await self._alone(conn)
+            names = (await conn.execute(select(organizations.c.name))).scalars().all()
+            check_founding(organization, owner, names)
+            await self._open(conn, organization, person)
+            await self._issue(conn, org, person.id, code_digest, seconds)
+            facts = {"organization": organization.name, "owner": owner, "seconds": seconds}
+            await self._audit(conn, org, actor, "create", facts)
+            return person
+
+        return await self._db.write(body)
+
+    async def save(
+        self, by: Person, org: OrgId, change: RosterChange, *, surface: str | None = None
+    ) -> Roster:
+        """Raises NotYourDecision, also to others (I18), and RosterError."""
+        new = PersonId(self._db.ids.new())
+
+        async def body(conn: AsyncConnection) -> Roster | Undo[Roster]:
+            await alone(self._db, conn, org)
+            try:
+                before = await read_roster(conn, org)
+            except LookupError:
+                raise NotYourDecision from None
+            after = changed(before, by, change, new)
+            if after == before and not isinstance(change, Issue):
+                return Undo(before)
+            await write_roster(conn, before, after, await self._db.now(conn))
+            if isinstance(change, Invite | Issue):
+                whom = new if isinstance(change, Invite) else change.person
+                await self._issue(conn, org, whom, change.code_digest, change.seconds)
+            await self._audit(conn, org, by.id, "roster", roster_facts(before, after, change), surface)
+            return after
+
+        return await self._db.write(body)
+
+    async def join(self, code_digest: str, account: Account) -> Person | BadCode:
+        """Raises RosterError."""
+
+        async def body(conn: AsyncConnection) -> Person | BadCode | Undo[Person | BadCode]:
+            at = await self._db.now(conn)
+            good = (join_codes.c.used_at.is_(None), join_codes.c.expires_at > at)
+            use = update(join_codes).where(join_codes.c.digest == code_digest, *good).values(used_at=at)
+            code = (await conn.execute(use.returning(join_codes.c.org, join_codes.c.person_id))).one_or_none()
+            if code is None:
+                return Undo(BadCode())
+            await alone(self._db, conn, code.org)
+            before = await read_roster(conn, code.org)
+            person = before.person(code.person_id)
+            if person is None or person.left:
+                return Undo(BadCode())
+            after = joined(before, person.id, account)
+            await write_roster(conn, before, after, at)
+            told = {"account": f"{account.surface}:{account.ref}"}
+            await self._audit(conn, code.org, person.id, "join", told, account.surface)
+            return person
+
+        return await self._db.write(body)
+
+    async def _open(self, conn: AsyncConnection, organization: Organization, owner: Person) -> None:
+        at = await self._db.now(conn)
+        await conn.execute(organizations.insert().values(organization_row(organization, at)))
+        await conn.execute(people.insert().values(person_row(owner)))
+
+    async def _issue(
+        self, conn: AsyncConnection, org: OrgId, person: PersonId, digest: str, seconds: float
+    ) -> None:
+        """A code of *digest* links an account to *person*, once, for *seconds*; no earlier one does."""
+        at = await self._db.now(conn)
+        own = (join_codes.c.org == org, join_codes.c.person_id == person, join_codes.c.used_at.is_(None))
+        await conn.execute(update(join_codes).where(*own).values(used_at=at))
+        until = at + timedelta(seconds=seconds)
+        code = {"digest": digest, "org": org, "person_id": person, "expires_at": until}
+        await conn.execute(join_codes.insert().values(code))
+
+    # ── switches ─────────────────────────────────────────────────────────────────────────────
 
     async def switch(
         self, by: Person, org: OrgId, agent: str | None, to: SwitchTo, *, surface: str | None = None

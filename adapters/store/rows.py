@@ -18,10 +18,20 @@ from core.errors import StoreError
 from core.gate import Verdict
 from core.ids import EventKey, OrgId, PostId, TaskId
 from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState
-from core.people import SEND_WINDOW, Organization, OrgState, Person, Role, Switch, SwitchMode
+from core.people import (
+    SEND_WINDOW,
+    ApprovalRule,
+    Organization,
+    OrgState,
+    Person,
+    Role,
+    Switch,
+    SwitchMode,
+)
 from core.ports import Post
 from core.rights import Rights
-from core.tasks import Message, MessageKind, Mode, Origin, Taint, Task, TaskState
+from core.roster import rule_row
+from core.tasks import Json, Message, MessageKind, Mode, Origin, Taint, Task, TaskState
 from core.work import Event, EventKind, PostKind
 
 Row = RowMapping
@@ -420,7 +430,23 @@ def organization_of(row: Row) -> Organization:
         state=OrgState(row["state"]),
         max_running=row["max_running"],
         send_window=SEND_WINDOW if seconds is None else timedelta(seconds=seconds),
+        rules=tuple(map(_rule_of, row["rules"] or ())),
     )
+
+
+def _rule_of(rule: Json) -> ApprovalRule:
+    """The rule that `core.roster.rule_row` wrote."""
+    who = rule["who"]
+    return ApprovalRule(
+        what=rule["what"],
+        who=None if who is None else tuple(who),
+        self_approval=rule["self_approval"],
+    )
+
+
+def rules_row(organization: Organization) -> Json:
+    """The column of its rules; NULL where it has none."""
+    return [rule_row(rule) for rule in organization.rules] or None
 
 
 def organization_row(organization: Organization, created_at: datetime) -> Values:
@@ -432,6 +458,7 @@ def organization_row(organization: Organization, created_at: datetime) -> Values
         "state": organization.state.value,
         "max_running": organization.max_running,
         "send_window_seconds": _window_seconds(organization),
+        "rules": rules_row(organization),
         "created_at": created_at,
     }
 

@@ -18,6 +18,8 @@ from bot.wiring import App, opened
 from core.errors import ConfigError, ParkNotFound, TaskNotFound
 from core.ids import CallCode, OrgId, call_code, task_number
 from core.intake import find_task
+from core.names import listed, same
+from core.nearest import nearest
 from core.people import Account, Person
 from core.proposals import storable
 from core.tasks import Task
@@ -67,29 +69,57 @@ def terminal_user() -> str:
 
 
 async def person_for(app: App, user: str, as_: str | None) -> Person:
-    """The person called or linked as *as_*, else the one linked to *user*; the first of all founds.
+    """The person linked to or called *as_*, else the one linked to *user*; the first of all founds.
 
-    Raises ConfigError.
+    In several organizations a person is NAME@ORGANIZATION. Raises ConfigError with the names there are.
     """
     people = app.store.people
-    found = await people.by_account(Account(surface=SURFACE, ref=as_ or user))
-    if found is not None:
-        return found
-    organizations = await app.store.ledger.organizations()
+    account = Account(surface=SURFACE, ref=as_ or user)
+    linked = await people.everywhere(account)
+    if len(linked) == 1:
+        return linked[0]
+    if as_ is None and not await app.store.ledger.organizations():
+        return await people.found(ORGANIZATION, ORGANIZATION, user, account)
+    everybody = await _everybody(app)
+    asked = storable(as_ or user, 80)
+    found = [one for one in everybody if one.person in linked]
+    if not found and as_ is not None:
+        found = [one for one in everybody if one.is_called(as_)]
+    if len(found) == 1:
+        return found[0].person
+    if found:
+        which = ", ".join(one.full for one in found)
+        raise ConfigError(f"{asked} is more than one person here; say which with --as: {which}")
+    several = len({one.person.org for one in everybody}) > 1
+    names = [one.full if several else one.person.name for one in everybody]
     if as_ is None:
-        if not organizations:
-            account = Account(surface=SURFACE, ref=user)
-            return await people.found(ORGANIZATION, ORGANIZATION, user, account)
-        raise ConfigError(f"{user} is linked to nobody here; say who you are with --as NAME")
-    named = [
-        person
-        for org in organizations
-        for person in (await people.of(org)).people
-        if person.name == as_ and not person.left
-    ]
-    if len(named) == 1:
-        return named[0]
-    raise ConfigError(f"{'more than one is' if named else 'nobody here is'} called {storable(as_, 80)}")
+        there = f": {', '.join(names[:20])}" if names else ""
+        raise ConfigError(f"{asked} is linked to nobody here; say who you are with --as NAME{there}")
+    raise ConfigError(f"nobody here is called {asked}{nearest(as_, names)}{listed(names)}")
+
+
+@dataclass(frozen=True, slots=True)
+class _One:
+    """Somebody who is there, and the name of their organization."""
+
+    person: Person
+    organization: str
+
+    @property
+    def full(self) -> str:
+        return f"{self.person.name}@{self.organization}"
+
+    def is_called(self, text: str) -> bool:
+        """By their name, or by that and their organization's."""
+        name, at, where = text.rpartition("@")
+        here = bool(at) and (same(where, self.organization) or where == self.person.org)
+        return same(text, self.person.name) or (here and same(name, self.person.name))
+
+
+async def _everybody(app: App) -> list[_One]:
+    """Who is there, in each organization."""
+    rosters = [await app.store.people.of(org) for org in await app.store.ledger.organizations()]
+    return [_One(p, roster.organization.name) for roster in rosters for p in roster.people if not p.left]
 
 
 # ── what people type ─────────────────────────────────────────────────────────────────────────

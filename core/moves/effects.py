@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from core.agents import Agent
+from core.approvers import may_decide
 from core.calls import Call, CallState, Outcome
 from core.canonical import canonical, dump
 from core.errors import IllegalMove
@@ -274,12 +275,18 @@ def _void(work: Work, call: Call, tool: ToolFacts | None, at: datetime) -> str |
     park = _decided(work, call)
     if park is None or park.shown_hash != call.args_hash:
         return "Void, not run: what would run is not what was approved."
-    by = None if work.roster is None or park.by_person is None else work.roster.person(park.by_person)
-    if by is None or not by.may_decide:
-        return "Void, not run: who approved it may no longer decide."
+    if not _may_still(work, park, call):
+        return "Void, not run: who approved it may no longer approve it."
     if park.decided_at is None or at - park.decided_at > APPROVAL_TTL:
         return "Void, not run: the approval is older than a day."
     return None
+
+
+def _may_still(work: Work, park: Park, call: Call) -> bool:
+    """Whoever approved *call* by *park* may do so by the roster and the rules of today (I14)."""
+    if work.roster is None or park.by_person is None:
+        return False
+    return may_decide(work.roster, park.by_person, work.task, park, call, to_run=True)
 
 
 def _is_raised(now: str, before: str) -> bool:

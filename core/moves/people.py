@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final, assert_never
 
 from core.agents import Agent
+from core.approvers import lets_run, may_decide, why_not
 from core.calls import Call, CallState, Outcome
 from core.errors import (
     AlreadyDecided,
@@ -34,7 +35,7 @@ from core.moves.common import (
 )
 from core.moves.effects import found_note
 from core.parks import OUTSIDE, Choice, DecisionKind, Park, ParkKind, ParkState, Slip
-from core.people import Person
+from core.people import Person, Roster
 from core.plan import over_budget
 from core.tasks import Json, MessageKind, Prio, Task, TaskState
 from core.work import Change, Event, EventKind, Lost, Move, NewMessage, PostIntent, PostKind, TaskEvent, Work
@@ -105,7 +106,7 @@ def decide(click: Click, decision: Decision, agent: Agent, spare: Spare) -> Move
             return Lost(why="this very click is recorded already"), said
         park = _open_park(work, click)
         call = work.call(park.call_id)
-        _check_person(work, park, click.who)
+        _check_person(work, park, click.who, decision)
         if again is not None:
             raise DecisionError("this click decided something else already: press the button once more")
         decided = replace(
@@ -197,22 +198,23 @@ def said(park: Park) -> str:
     return _SAID[park.decision] if park.decision else "decided"
 
 
-def _check_person(work: Work, park: Park, who: Person) -> None:
-    """The roster as it is now decides, not the one the surface knew (I14)."""
-    if not _may_decide(work, park, who.id):
-        raise NotYourDecision
+def _check_person(work: Work, park: Park, who: Person, decision: Decision) -> None:
+    """The roster as it is now decides, not the one the surface knew (I14). Raises NotYourDecision."""
+    to_run = lets_run(decision.kind, decision.choice)
+    call = work.call(park.call_id)
+    if (why := why_not(_roster(work), who.id, work.task, park, call, to_run=to_run)) is not None:
+        raise not_yours(why)
 
 
-def _may_decide(work: Work, park: Park, who: PersonId) -> bool:
+def not_yours(why: str) -> NotYourDecision:
+    """What somebody is told who may not decide, for their own eyes."""
+    return NotYourDecision(f"This is not yours to decide: {why}.")
+
+
+def _roster(work: Work) -> Roster:
     if work.roster is None:
         raise LookupError("deciding needs the roster")
-    now = work.roster.person(who)
-    return now is not None and now.org == work.task.org and decides(now, park)
-
-
-def decides(who: Person, park: Park) -> bool:
-    """Whether *who*, of the park's organization, may decide it."""
-    return who.may_decide and (not park.approvers or who.id in park.approvers)
+    return work.roster
 
 
 def _decide(
@@ -404,11 +406,12 @@ def amended(park: Park, call: Call, args: Json, changed_hash: str, slip: Slip) -
     return old, new
 
 
-def amend(token: Token, args: Json, slip: Slip, *, by: str, surface: str) -> Move[Park]:
+def amend(token: Token, args: Json, slip: Slip, *, by: PersonId, surface: str) -> Move[Park]:
     """The call asks with *args* from now on: its park is superseded by one version more, still open.
 
-    Needs: token. For surfaces where an edit is looked at again before it is approved. *args* are
-    checked against the schema and the editable fields already. Raises ParkNotFound or OutOfDate.
+    Needs: token and roster. For surfaces where an edit is looked at again before it is approved. *args* are
+    checked against the schema and the editable fields already. Raises ParkNotFound, NotYourDecision or
+    OutOfDate.
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, Park]:
@@ -416,6 +419,8 @@ def amend(token: Token, args: Json, slip: Slip, *, by: str, surface: str) -> Mov
         if park is None:
             raise ParkNotFound
         call = work.call(park.call_id)
+        if (why := why_not(_roster(work), by, work.task, park, call)) is not None:
+            raise not_yours(why)
         if not park.open or call is None or call.state is not CallState.PARKED:
             raise OutOfDate(version=park.version)
         changed_hash = hash_of(work.task, call, args)
@@ -590,7 +595,8 @@ def _question_for(work: Work, event: Event) -> Park | None:
     if event.kind is not EventKind.MESSAGE:
         return None
     questions = (p for p in work.open_parks if p.kind is ParkKind.QUESTION)
-    return next((p for p in questions if _may_decide(work, p, PersonId(_actor(event)))), None)
+    who, roster = PersonId(_actor(event)), _roster(work)
+    return next((p for p in questions if may_decide(roster, who, work.task, p, work.call(p.call_id))), None)
 
 
 def _unread(work: Work, event: Event) -> Change:

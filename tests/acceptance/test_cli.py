@@ -110,9 +110,12 @@ async def test_each_way_of_saying_no_runs_nothing_and_says_what_follows(bot: Com
 async def test_nobody_decides_but_people_of_the_database(file_bot: CommandLine) -> None:
     bot = file_bot
     await parked(bot)
-    assert await bot.refuses("approve", "t-1.2", "--as", "mallory") == "nobody here is called mallory"
+    assert (
+        await bot.refuses("approve", "t-1.2", "--as", "mallory")
+        == "nobody here is called mallory; there is ada"
+    )
     stranger = bot.with_env(LOGNAME="mallory")
-    words = "mallory is linked to nobody here; say who you are with --as NAME"
+    words = "mallory is linked to nobody here; say who you are with --as NAME: ada"
     assert await stranger.refuses("approve", "t-1.2") == words
     assert (await stranger.does("approve", "t-1.2", "--as", "ada")).out.startswith("t-1.2 approved by ada.")
 

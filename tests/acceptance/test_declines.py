@@ -103,7 +103,7 @@ async def test_what_was_amended_and_then_declined_is_refused_either_way(street: 
     task = await shop.parked()
     token = (await shop.view(task)).park.token
     move = amend(token, less, slip(shop.desk.ids), by=U1.id, surface=SURFACE)
-    await shop.store.tasks.change(task.ref, move, Need(token=token))
+    await shop.store.tasks.change(task.ref, move, Need(token=token, roster=True))
     await shop.decline(await shop.view(task))
     await shop.run()
     assert await rules(shop, task) == ["spend:owner:ask", "declined", "declined"]

@@ -270,7 +270,7 @@ async def test_what_somebody_approved_who_may_no_longer_decide_is_void(
     await shop.run()
 
     call = await shop.call(task)
-    why = "Void, not run: who approved it may no longer decide."
+    why = "Void, not run: who approved it may no longer approve it."
     assert (call.outcome, call.result) == (Outcome.VOID, {"error": why})
     assert shop.effects == []
     assert [told for _, told in results(shop.model.requests[1])] == [f"Error: {why}"]

@@ -18,9 +18,10 @@ from core.errors import GatepostError
 from core.gate import Setting
 from core.ids import CallCode, CallId, EventKey, OrgId, ParkId, PostId, Run, TaskId, TaskRef, Token, WorkerId
 from core.parks import ParkKind, ParkState
-from core.people import Person
+from core.people import Account, Person, Role, Route
 from core.ports import Dead, Due, Ignored, Later, Maybe, Query, Retry, Sent
 from core.rights import Rights
+from core.roster import KEPT, Link, Remove, SetRoles, SetRoute, SetRule
 from core.switches import Choose, Limit, Pause, Practice, Resume
 from core.tasks import MessageKind, TaskState
 from core.work import Move, Need, NewMessage, PostIntent, PostKind, Reach, Reached, Spend, TaskEvent, Work
@@ -72,7 +73,7 @@ class Asked:
         acts += [self.claim, self.beat, self.recover, self.recover, self.lease, self.drop, self.pause]
         acts += [self.post, self.learn, self.find, self.look, self.due, self.seal]
         acts += [self.cap, self.wait, self.wait]
-        acts += [self.switch, self.switch, self.rights, self.accept, self.who]
+        acts += [self.switch, self.switch, self.rights, self.accept, self.who, self.roster]
         self.acts: list[Callable[[], Act]] = acts + [self.change] * 20
 
     def __call__(self) -> "Act":
@@ -240,6 +241,25 @@ class Asked:
         org = self.one(by.org, by.org, *ORGS)
         was, now = self.one(*RIGHTS), self.one(*RIGHTS)
         return lambda on: on.store.people.accept(by, org, agent, was, now, digest="d2")
+
+    def roster(self) -> "Act":
+        by = self.person()
+        org, what, surface = self.one(by.org, by.org, *ORGS), self.one("any", "spend"), self.one("slack", "S")
+        route = self.one(None, Route(surface=surface, ref=self.one("C1", "C2")))
+        who = self.one(KEPT, None, ("owner",), (by.id,), ("p-9",))
+        to = self.one(
+            Link(by.id, Account(surface=surface, ref="U1")),
+            SetRoles(by.id, frozenset(self.rng.sample(list(Role), self.one(0, 1, 2)))),
+            SetRule(what=what, who=who, self_approval=self.one(KEPT, None, True, False)),
+            SetRoute(self.one("", *AGENTS), route),
+            Remove(by.id),
+        )
+
+        async def act(on: Planted) -> Any:
+            saved = await on.store.people.save(by, org, to, surface="slack")
+            return saved, await on.store.people.everywhere(Account(surface="slack", ref="U1"))
+
+        return act
 
     def who(self) -> "Act":
         org = self.one(*ORGS)

@@ -51,7 +51,8 @@ class Fault(StrEnum):
     STOPPED = "an owner's stop"
     SWITCHED = "an agent paused, in practice, or set otherwise"
     ORG_PAUSED = "the organization paused"
-    LEFT = "an approver who leaves"
+    LEFT = "an approver who leaves, or is none any more"
+    RULED = "another rule about who approves"
 
 
 class Faults:

@@ -1,12 +1,13 @@
 """The people of one organization, and what they do: ask, click, click wrongly, stop, switch, leave."""
 
 import asyncio
+import contextlib
 import random
 from dataclasses import dataclass, field, replace
 
 from core.canonical import digest
 from core.decisions import Answering
-from core.errors import GatepostError
+from core.errors import GatepostError, RosterError
 from core.gate import Setting
 from core.ids import EventKey, OrgId, PersonId, Run, TaskId, TaskRef
 from core.lookups import look_up
@@ -15,6 +16,7 @@ from core.moves.people import Decision
 from core.parks import Choice, DecisionKind, ParkKind
 from core.people import Person, Role
 from core.ports import NotFound, ParkView
+from core.roster import KEPT, SetRoles, SetRule
 from core.switches import Choose, Pause, Practice, Resume, SwitchTo
 from core.tasks import Json, Mode, Origin, Prio, TaskState
 from core.testing import MemoryStore
@@ -264,16 +266,22 @@ class People:
         if faults.strikes(Fault.ORG_PAUSED, 0.2):
             await self._pause_org(paused=rng.random() < 0.5)
         if faults.strikes(Fault.LEFT, 0.2):
-            self._leave(left=rng.random() < 0.6)
+            await self._leave(left=rng.random() < 0.6)
+        if faults.strikes(Fault.RULED, 0.4):
+            await self._rule()
 
     async def interrupt(self, ref: TaskRef) -> None:
-        """Just before an effect of *ref* is marked, its owner stops it, or pauses everything."""
+        """Just before an effect of *ref* is marked: a stop, a pause, a switch, or others who decide."""
         if self.faults.strikes(Fault.STOPPED, 0.04):
             await self.store.tasks.change(ref, stop(self.ada.id, surface=SURFACE))
         if self.faults.strikes(Fault.ORG_PAUSED, 0.04):
             await self._pause_org(paused=True)
         if self.faults.strikes(Fault.SWITCHED, 0.04):
             await self._switch()
+        if self.faults.strikes(Fault.LEFT, 0.08):
+            await self._leave(left=True)
+        if self.faults.strikes(Fault.RULED, 0.08):
+            await self._rule()
 
     async def _switch(self, *, plain: bool = False) -> None:
         turns: list[tuple[str, SwitchTo]] = []
@@ -291,17 +299,33 @@ class People:
         to = Pause() if paused else Resume()
         await self.store.people.switch(self.ada, self.org, None, to, surface=SURFACE)
 
-    def _leave(self, *, left: bool) -> None:
+    async def _leave(self, *, left: bool) -> None:
+        """Ben leaves, or is a member only; or he is back, an approver."""
         with self.store.rows.transaction():
-            self.store.rows.people.update(replace(self.ben, left=left))
+            self.store.rows.people.update(replace(self.ben, left=left and self.rng.random() < 0.6))
+        if left:
+            with contextlib.suppress(RosterError):  # he is not there to be a member
+                member = SetRoles(self.ben.id, frozenset({Role.MEMBER}))
+                await self.store.people.save(self.ada, self.org, member, surface=SURFACE)
+
+    async def _rule(self) -> None:
+        """Ada says otherwise who approves what."""
+        who = self.rng.choice((None, (self.ben.id,), (self.ada.id,), ("owner",), ("approver",)))
+        own = self.rng.choice((KEPT, True, False, False))
+        rule = SetRule(what=self.rng.choice(("spend", "mail", "any", "any")), who=who, self_approval=own)
+        with contextlib.suppress(RosterError):  # a rule can't name Ben while he may not decide
+            await self.store.people.save(self.ada, self.org, rule, surface=SURFACE)
 
     # ── the healed half ──────────────────────────────────────────────────────────────────────
 
     async def heal(self) -> None:
-        """Nothing is paused or in practice any more, and everybody is there."""
+        """Nothing is paused or in practice any more, everybody is there, and Ada may decide everything."""
         await self._switch(plain=True)
         await self._pause_org(paused=False)
-        self._leave(left=False)
+        await self._leave(left=False)
+        for what in ("spend", "mail", "any"):
+            plain = SetRule(what=what, who=None, self_approval=None)
+            await self.store.people.save(self.ada, self.org, plain, surface=SURFACE)
 
     async def answer_all(self) -> int:
         """A willing owner answers everything that waits; how much that was."""

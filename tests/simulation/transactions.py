@@ -11,11 +11,12 @@ from core.audit import AuditEntry
 from core.calls import Call, CallState, Outcome
 from core.gate import Risk, Verdict
 from core.ids import PersonId, TaskRef
-from core.parks import Park, ParkKind, ParkState
+from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState
 from core.people import OrgState, SwitchMode
 from core.tasks import Message, MessageKind, Mode, Origin, Taint, Task, TaskState
 from core.testing.memory.rows import TaskRow, UsageRow
 from core.testing.memory.table import Wrote
+from tests.simulation.approving import might
 from tests.simulation.rules import demand
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ _MOVED = {
     (TaskState.WAITING, TaskState.QUEUED),
 }
 _APPROVAL_TTL = timedelta(hours=24)
+_RUNS = (DecisionKind.APPROVE, DecisionKind.EDIT)
 
 
 def check(watch: Watch, wrote: Sequence[Wrote]) -> None:
@@ -209,6 +211,8 @@ def _marked(watch: Watch, task: Task, before: Call, call: Call) -> None:
     demand(before.state in (CallState.PROPOSED, CallState.APPROVED), f"C15: a {before.state} call was marked")
     demand(task.stop_by is None, "I29: an effect started after the stop")
     demand(not _paused(watch, task), "I29: an effect started after the pause")
+    if before.state is CallState.APPROVED:
+        _still_approved(watch, task, call)
     if call.pure:
         return
     demand(call.effect_key is not None, "I6: an effect without a key")
@@ -230,6 +234,18 @@ def _marked(watch: Watch, task: Task, before: Call, call: Call) -> None:
         demand(fresh or len(decided) > 1, "C14: an approval older than a day let it run")
     if call.verdict is Verdict.RUN and call.round is not None and not decided:
         _behind(watch, call)
+
+
+def _still_approved(watch: Watch, task: Task, call: Call) -> None:
+    """I14: whoever let it run might do so now, by the people and the rules of now."""
+    parks = watch.rows.parks.under("task", task.org, task.id)
+    said = [p for p in parks if p.call_id == call.id and p.decision in _RUNS]
+    said = said or [p for p in parks if p.call_id == call.resend_of and p.choice is Choice.SEND_AGAIN]
+    by = max(said, key=lambda p: p.version).by_person if said else None
+    demand(by is not None, f"I4: nobody approved {call.tool}, which started as approved")
+    assert by is not None
+    allowed = might(watch.rows, by, task, call, runs=True)
+    demand(allowed, f"I14: {call.tool} started on the word of {by}, who may not approve it any more")
 
 
 def _behind(watch: Watch, call: Call) -> None:
@@ -279,12 +295,17 @@ def _decided(watch: Watch, park: Park, entry: AuditEntry) -> None:
     person = None if park.by_person is None else watch.rows.people.get(park.org, park.by_person)
     demand(person is not None, "I14: nobody of the organization decided")
     assert person is not None
-    demand(person.may_decide, f"I14: {person.name} decided, who may not")
+    along = park.kind is ParkKind.CONNECT and park.event_id is None  # connected with another card
+    task = watch.rows.task(TaskRef(org=park.org, task_id=park.task_id))
+    assert task is not None
+    runs = park.decision in _RUNS or park.choice is Choice.SEND_AGAIN
+    allowed = along or might(watch.rows, person.id, task, watch.call(park.org, park.call_id), runs=runs)
+    demand(allowed, f"I14: {person.name} decided, who may not")
     if park.kind is ParkKind.QUESTION and park.event_id in watch.written:
         said = watch.written[park.event_id]  # an owner's words answer a question, and nothing else
         by = said.by
         _applied(watch, said.text)
-    elif park.kind is ParkKind.CONNECT and park.event_id is None:  # connected along with another card
+    elif along:
         leads = [p for p in parks if p.kind is park.kind and p.decided_at == park.decided_at and p.event_id]
         demand(bool(leads), "I15: it is connected, and nobody said so")
         by = leads[0].by_person or PersonId("")

@@ -44,7 +44,7 @@ class MemoryParks:
         with self._rows.transaction():
             self._rows.parks.update(replace(park, viewed=[*(park.viewed or ()), view]))
 
-    async def refused(self, token: Token, actor: str, surface: str, why: str) -> None:
+    async def refused(self, token: Token, actor: str, surface: str | None, why: str) -> None:
         park = self._rows.parks.one("token", token)
         if park is not None:
             at, entry_id = self._rows.now(), self._rows.ids.new()

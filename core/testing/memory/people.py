@@ -1,17 +1,27 @@
-"""People: whose an account is, who is in an organization, how the first one gets there, and switches."""
+"""People: who is in an organization and whose an account is, how they get there, switches and rights."""
 
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from core.audit import AuditEntry
 from core.canonical import dump
-from core.errors import ConfigError
+from core.errors import ConfigError, NotYourDecision
 from core.ids import OrgId, PersonId
 from core.people import Account, Organization, Person, Role, Roster, Switch
+from core.ports import BadCode
 from core.rights import Rights, rights_facts
+from core.roster import Invite, Issue, RosterChange, changed, check_founding, joined, only, roster_facts
 from core.switches import SwitchTo, check_owner, turn_facts, turned, turned_for_all
 from core.tasks import Json
-from core.testing.memory.rows import AccountRow, OrganizationRow, RightsRow, Rows, SwitchRow
+from core.testing.memory.rows import (
+    AccountRow,
+    JoinCodeRow,
+    OrganizationRow,
+    RightsRow,
+    RouteRow,
+    Rows,
+    SwitchRow,
+)
 
 
 class MemoryPeople:
@@ -20,27 +30,124 @@ class MemoryPeople:
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
 
-    async def by_account(self, account: Account) -> Person | None:
+    async def by_account(self, account: Account, org: OrgId | None = None) -> Person | None:
+        """Raises InSeveral."""
+        return only(p for p in await self.everywhere(account) if org is None or p.org == org)
+
+    async def everywhere(self, account: Account) -> tuple[Person, ...]:
         links = self._rows.accounts.under("account", account)
         people = (self._rows.people.get(link.org, link.person_id) for link in links)
         there = [person for person in people if person is not None and not person.left]
-        return min(there, key=lambda person: (person.org, person.id), default=None)
+        return tuple(sorted(there, key=lambda person: (person.org, person.id)))
 
     async def of(self, org: OrgId) -> Roster:
-        return self._rows.roster(self._organization(org).organization)
+        return self._roster(self._organization(org).organization)
+
+    # ── who is who ───────────────────────────────────────────────────────────────────────────
 
     async def found(self, org: OrgId, name: str, owner: str, account: Account) -> Person:
         if list(self._rows.organizations):
             raise ConfigError("the database has an organization already")
         with self._rows.transaction():
-            new = PersonId(self._rows.ids.new())
-            person = Person(org=org, id=new, name=owner, roles=frozenset({Role.OWNER}))
-            self._rows.organizations.insert(OrganizationRow(organization=Organization(id=org, name=name)))
-            self._rows.people.insert(person)
+            person = self._open(Organization(id=org, name=name), owner)
             self._rows.accounts.insert(AccountRow(org=org, account=account, person_id=person.id))
             told = {"organization": name, "owner": owner, "account": account.ref}
             self._audit(org, person.id, "found", told, account.surface)
             return person
+
+    async def create(
+        self, organization: Organization, owner: str, code_digest: str, seconds: float, *, actor: str
+    ) -> Person:
+        """Raises RosterError."""
+        check_founding(organization, owner, [row.organization.name for row in self._rows.organizations])
+        with self._rows.transaction():
+            person = self._open(organization, owner)
+            self._issue(organization.id, person.id, code_digest, seconds)
+            told = {"organization": organization.name, "owner": owner, "seconds": seconds}
+            self._audit(organization.id, actor, "create", told)
+            return person
+
+    async def save(
+        self, by: Person, org: OrgId, change: RosterChange, *, surface: str | None = None
+    ) -> Roster:
+        """Raises NotYourDecision, also to others (I18), and RosterError."""
+        if (row := self._rows.organizations.get(org)) is None:
+            raise NotYourDecision
+        with self._rows.transaction():
+            new = PersonId(self._rows.ids.new())
+            before = self._roster(row.organization)
+            after = changed(before, by, change, new)
+            if after == before and not isinstance(change, Issue):
+                return before
+            self._write(before, after)
+            if isinstance(change, Invite | Issue):
+                whom = new if isinstance(change, Invite) else change.person
+                self._issue(org, whom, change.code_digest, change.seconds)
+            self._audit(org, by.id, "roster", roster_facts(before, after, change), surface)
+            return after
+
+    async def join(self, code_digest: str, account: Account) -> Person | BadCode:
+        """Raises RosterError."""
+        code = self._rows.join_codes.get(code_digest)
+        if code is None or code.used_at is not None or code.expires_at <= self._rows.now():
+            return BadCode()
+        before = self._roster(self._organization(code.org).organization)
+        person = before.person(code.person_id)
+        if person is None or person.left:
+            return BadCode()
+        with self._rows.transaction():
+            self._rows.join_codes.update(replace(code, used_at=self._rows.now()))
+            self._write(before, joined(before, person.id, account))
+            told = {"account": f"{account.surface}:{account.ref}"}
+            self._audit(code.org, person.id, "join", told, account.surface)
+            return person
+
+    def _open(self, organization: Organization, owner: str) -> Person:
+        new = PersonId(self._rows.ids.new())
+        self._rows.organizations.insert(OrganizationRow(organization=organization))
+        roles = frozenset({Role.OWNER})
+        return self._rows.people.insert(Person(org=organization.id, id=new, name=owner, roles=roles))
+
+    def _issue(self, org: OrgId, person: PersonId, digest: str, seconds: float) -> None:
+        """A code of *digest* links an account to *person*, once, for *seconds*; no earlier one does."""
+        at = self._rows.now()
+        for row in self._rows.join_codes:
+            if (row.org, row.person_id, row.used_at) == (org, person, None):
+                self._rows.join_codes.update(replace(row, used_at=at))
+        until = at + timedelta(seconds=seconds)
+        self._rows.join_codes.insert(JoinCodeRow(digest=digest, org=org, person_id=person, expires_at=until))
+
+    def _roster(self, organization: Organization) -> Roster:
+        """The organization's people with their accounts and routes."""
+        org = organization.id
+        links = [(row.person_id, row.account) for row in self._rows.accounts if row.org == org]
+        routes = [(row.agent, row.route) for row in self._rows.approval_routes if row.org == org]
+        return replace(
+            self._rows.roster(organization),
+            accounts=tuple(sorted(links, key=lambda link: (link[1].surface, link[1].ref))),
+            routes=tuple(sorted(routes, key=lambda route: route[0])),
+        )
+
+    def _write(self, before: Roster, after: Roster) -> None:
+        """The rows that said *before* say *after*."""
+        org, rows = after.organization.id, self._rows
+        if before.organization != after.organization:
+            rows.organizations.update(replace(self._organization(org), organization=after.organization))
+        for person in after.people:
+            if (was := before.person(person.id)) != person:
+                (rows.people.insert if was is None else rows.people.update)(person)
+        for link in (row for row in rows.accounts if row.org == org):
+            if (link.person_id, link.account) not in after.accounts:
+                rows.accounts.delete(link)
+        for holder, account in after.accounts:
+            if (holder, account) not in before.accounts:
+                rows.accounts.insert(AccountRow(org=org, account=account, person_id=holder))
+        for row in (row for row in rows.approval_routes if row.org == org):
+            if (row.agent, row.route) not in after.routes:
+                rows.approval_routes.delete(row)
+        for agent, route in after.routes:
+            if (agent, route) not in before.routes:
+                rows.approval_routes.insert(RouteRow(org=org, agent=agent, route=route))
 
     # ── switches ─────────────────────────────────────────────────────────────────────────────
 

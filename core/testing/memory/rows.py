@@ -9,7 +9,7 @@ from core.calls import Call, CallState, Outcome
 from core.errors import StoreError
 from core.ids import CallId, OrgId, PersonId, TaskId, TaskRef, Token
 from core.parks import Park
-from core.people import Account, Organization, Person, Roster, Switch
+from core.people import Account, Organization, Person, Roster, Route, Switch
 from core.ports import Clock, Ids, Post
 from core.rights import Rights
 from core.tasks import Json, Message, Prio, Task, TaskState
@@ -138,6 +138,26 @@ class ConnectStateRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class JoinCodeRow:
+    """Who links an account, once."""
+
+    digest: str
+    org: OrgId
+    person_id: PersonId
+    expires_at: datetime
+    used_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RouteRow:
+    """Where the cards of an agent go."""
+
+    org: OrgId
+    agent: str
+    route: Route
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class LeaseRow:
     name: str
     holder: str
@@ -202,6 +222,10 @@ class Rows:
         )
         self.connect_states: Table[ConnectStateRow] = Table(
             "connect state", journal, lambda row: (row.digest,)
+        )
+        self.join_codes: Table[JoinCodeRow] = Table("join code", journal, lambda row: (row.digest,))
+        self.approval_routes: Table[RouteRow] = Table(
+            "approval route", journal, lambda row: (row.org, row.agent)
         )
         self.posts: Table[PostRow] = Table(
             "post",
