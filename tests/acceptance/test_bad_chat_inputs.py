@@ -95,7 +95,7 @@ async def test_a_click_on_an_old_version_is_out_of_date(office: Office) -> None:
     slip = Slip(park_id=ParkId("p2"), token=Token("token-2"))
     args = {"order_id": "A1", "amount": 5}
     move = amend(park.token, args, slip, by=U1.id, surface="chat")
-    await office.store.tasks.change(task.ref, move, Need(token=park.token))
+    await office.store.tasks.change(task.ref, move, Need(token=park.token, roster=True))
     await office.last.works()
     answer = await ada.brings(ada.press(old, "approve", chat_ref=chat_ref))
     assert answer.words == "The card is out of date: version 2 waits now."
