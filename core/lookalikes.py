@@ -1,4 +1,4 @@
-"""Words and names that look like others: letters of two alphabets in one word, hosts that are not what they seem.
+"""Words that look like others: letters of two alphabets in one word, hosts that are not what they seem.
 
 Nothing is refused for it: many an honest text mixes. Who decides is told.
 """
@@ -17,13 +17,17 @@ _ALPHABETS: Final = frozenset(
 
 _WORD = re.compile(r"[^\W\d_]+")
 _LABEL: Final = r"[^\s/?#@:,;<>()\[\]{}\"'\\⟨⟩]+"
-_HOST = re.compile(rf"(?://(?:[^\s/?#@]*@)?|@)({_LABEL})|((?:[\w-]+[.\u3002\uff0e\uff61])+[a-zA-Z]{{2,}})")
+_HOST = re.compile(
+    rf"(?://(?:[^\s/?#@]*@)?|@)({_LABEL})|(?<![\w.-])((?:[\w-]+[.\u3002\uff0e\uff61])++[a-zA-Z]{{2,}})"
+)
 """After ``//`` and ``@`` anything; elsewhere words joined by dots that end like a domain."""
 _DOTS = re.compile("[.\u3002\uff0e\uff61]")
 """What readers of host names take for a dot."""
 
-LONGEST_WORD: Final = 40
-"""Of a word in a warning."""
+LONGEST_WORD: Final = 60
+"""Of a word or host in a warning."""
+LONGEST_HOST: Final = 253
+"""Of a host that anybody looks up."""
 MOST: Final = 3
 """Warnings of one kind about one text: more say nothing new."""
 
@@ -51,7 +55,7 @@ def hosts(text: str) -> tuple[str, ...]:
 
 def _hosts(text: str) -> Iterator[str]:
     for match in _HOST.finditer(text):
-        host = (match[1] or match[2]).rstrip(".!…")
+        host = (match[1] or match[2])[:LONGEST_HOST].rstrip(".!…")
         if not host.isascii():
             yield f"{_short(host)} is {_short(ascii_host(host))}"
 

@@ -14,7 +14,6 @@ from core.calls import Call
 from core.cards import Card, card, reminder
 from core.decisions import Desk
 from core.errors import ChatBusy, ChatError, ChatForbidden, ChatGone
-from core.host import BaseHost
 from core.ids import ParkId, TaskRef
 from core.parks import Park
 from core.people import Roster
@@ -135,17 +134,10 @@ class Place:
     owner_call: int | None = None
 
 
-def card_of(desk: Desk, story: Story, roster: Roster, place: Place) -> Card | None:
-    """The card of *place*; None while it has no park to show."""
+def card_of(desk: Desk, story: Story, roster: Roster, place: Place, room: int | None = None) -> Card | None:
+    """The card of *place* on a surface with *room*; None while it has no park to show."""
     shown = [(p, c) for p, c in pairs_of(story) if _is_on(p, c, place)]
-    if not shown:
-        return None
-    return card(story.task, desk.agent(story.task.agent), shown, roster, editable_by(desk.host))
-
-
-def editable_by(host: BaseHost) -> dict[str, frozenset[str]]:
-    """What a person may change of each tool's arguments."""
-    return {name: tool.editable for name, tool in host.tools.items()}
+    return card(story, shown, roster, desk.host, room) if shown else None
 
 
 def pairs_of(story: Story) -> Sequence[tuple[Park, Call | None]]:

@@ -89,7 +89,7 @@ _MATTERS: Final = tuple(
         "url uri host path file filename folder command cmd query",
     )
 )
-"""What a person looks for first: whom it reaches, how much, and what it touches; a word of the name says it."""
+"""What a person looks for first: whom it reaches, how much, what it touches; a word of the name says it."""
 
 _WORDS = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 
@@ -153,7 +153,7 @@ def _extent(text: str) -> int:
 def beginnings(fields: Sequence[Field], room: int) -> tuple[Field, ...]:
     """The beginning of each of *fields*, all in *room*: what the short ones leave is the long ones'.
 
-    Each says how many of its characters are hidden. Of very many the last are left out, and counted there too.
+    Each says how many of its characters are hidden. Of very many the last are left out, and counted too.
     """
     some = fields[: max(room // _LEAST, 1)]
     made: list[Field] = []

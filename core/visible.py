@@ -1,4 +1,4 @@
-"""Text as it is to be read: what would hide or reorder other characters is spelled out, and can be read back."""
+"""Text as it is to be read: what would hide or reorder other characters is spelled out, and is read back."""
 
 import re
 import unicodedata
@@ -11,7 +11,7 @@ _VARIATIONS: Final = (("\u180b", "\u180f"), ("\ufe00", "\ufe0f"), ("\U000e0100",
 """What chooses how the sign before it is drawn, first and last of each block."""
 
 _OPENS: Final = "⟨"
-"""How a spelled-out character begins; one that stands in the text is spelled out too, so that none is forged."""
+"""How a spelled-out character begins; in the text itself it is spelled out too, so that none is forged."""
 _SPELLED = re.compile("⟨U\\+([0-9A-F]{4,6})⟩")
 
 

@@ -1,4 +1,4 @@
-"""What a card shows of arguments is what would run: shown in the order that matters, and read back exactly."""
+"""What a card shows of arguments is what would run: in the order that matters, and read back exactly."""
 
 from decimal import Decimal
 from random import Random
@@ -27,7 +27,21 @@ from core.tasks import Json
 HOSTILE = "⟨⟩U+202E\u202e\u200b\U000e0041\ufe0f\x1b\r\n\t \u00a0\\\"'{}[]:,0.1eE-\u0430é漢\u2028"
 DECEPTIVE = (
     *("", " ", "\n", "24", "24.0", "-1", "1e5", "true", "false", "null", "NaN", "Infinity", "-Infinity"),
-    *('"24"', '"', "{}", '{"a":1}', "[1]", "[" * 500, " 24", "24 ", "a\n", NOT_SET, "⟨U+202E⟩", "⟨", "9" * 5000),
+    *(
+        '"24"',
+        '"',
+        "{}",
+        '{"a":1}',
+        "[1]",
+        "[" * 500,
+        " 24",
+        "24 ",
+        "a\n",
+        NOT_SET,
+        "⟨U+202E⟩",
+        "⟨",
+        "9" * 5000,
+    ),
 )
 
 
@@ -41,7 +55,9 @@ def text_of(rng: Random) -> str:
 def number_of(rng: Random) -> Json:
     digits = str(rng.choice((rng.randrange(10), rng.getrandbits(200)))) + "0" * rng.randrange(3)
     digits = digits.lstrip("0") or "0"
-    point = rng.choice(("", f".{rng.randrange(100):02}", f".{rng.getrandbits(90)}00", "e5", "E-7", "1.50e+20"))
+    point = rng.choice(
+        ("", f".{rng.randrange(100):02}", f".{rng.getrandbits(90)}00", "e5", "E-7", "1.50e+20")
+    )
     return load(f"{rng.choice(('', '-'))}{digits if point[:1] != '1' else ''}{point}")
 
 
