@@ -98,6 +98,7 @@ class Row:
     status: str | None  # who decided what and when, and what came of it; None while it waits
     expires_at: datetime | None
     short_hash: str
+    final: bool = False  # it is decided, and all that was to come of it has come
     to: str | None = None  # whom it is for, cut
     question: str | None = None  # what an agent asks
     suggestions: tuple[str, ...] = ()  # answers it suggests, to be said word for word
@@ -265,6 +266,7 @@ class _Rows:
             status=None if park.open else status(park, call, self.roster),
             expires_at=park.expires_at,
             short_hash=park.shown_hash[:4],
+            final=not park.open and (call is None or call.settled),
             to=recipient(args),
             question=question,
             suggestions=suggestions,

@@ -6,7 +6,7 @@ view looks and how a chat is reached is the surface's business.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -14,10 +14,11 @@ from core.calls import Call
 from core.cards import Card, card, reminder
 from core.decisions import Desk
 from core.errors import ChatBusy, ChatError, ChatForbidden, ChatGone
-from core.ids import ParkId, TaskRef
+from core.host import BaseHost
+from core.ids import ParkId, TaskRef, Token
 from core.parks import Park
 from core.people import Roster
-from core.ports import Dead, Later, Post, Sent, Story
+from core.ports import Dead, Later, ParkView, Post, Sent, Story
 from core.report import Report, build
 from core.tasks import Json
 from core.work import PostKind
@@ -138,6 +139,22 @@ def card_of(desk: Desk, story: Story, roster: Roster, place: Place, room: int | 
     """The card of *place* on a surface with *room*; None while it has no park to show."""
     shown = [(p, c) for p, c in pairs_of(story) if _is_on(p, c, place)]
     return card(story, shown, roster, desk.host, room) if shown else None
+
+
+def place(view: ParkView) -> tuple[object, ...]:
+    """What is asked on one card: the calls of a round, one that is sent again by itself, a limit."""
+    call = view.call
+    if call is None or call.round is None:
+        return (view.park.id,)
+    return view.task.ref, call.episode, call.round
+
+
+def card_with(
+    host: BaseHost, story: Story, roster: Roster, tokens: Collection[Token], room: int | None = None
+) -> Card:
+    """The card of the parks of these *tokens*, wherever else they stand as well."""
+    shown = [(p, c) for p, c in pairs_of(story) if p.token in tokens]
+    return card(story, shown, roster, host, room)
 
 
 def pairs_of(story: Story) -> Sequence[tuple[Park, Call | None]]:

@@ -10,13 +10,14 @@ from rich.console import Console, RenderableType
 
 from adapters.console import Answers, CardView, ConsoleSurface, ReportView, Terminal, arguments
 from core.calls import Call, CallState, Outcome
-from core.cards import Card, Field, Row
+from core.cards import Card, Row
 from core.errors import ChatError
 from core.gate import Verdict
 from core.ids import CallId, OrgId, TaskId
 from core.parks import ParkKind
 from core.poster import Notice
 from core.report import Line, Report
+from core.shown import Field
 from core.tasks import Origin, Task, TaskState
 from core.visible import visible
 

@@ -53,7 +53,9 @@ async def _nothing(args: Mapping[str, Json], context: ToolContext) -> None:
 
 def tool(**changes: Json) -> Tool:
     declared = {"editable": frozenset(SCHEMA["properties"]) - {"to"}, **changes}
-    return Tool(name="send", description="", risk=Risk.CONTACT, parameters=SCHEMA, handler=_nothing, **declared)
+    return Tool(
+        name="send", description="", risk=Risk.CONTACT, parameters=SCHEMA, handler=_nothing, **declared
+    )
 
 
 def changed(**typed: Typed) -> str:
@@ -149,7 +151,7 @@ def test_what_is_typed_is_read_by_its_fields_type(field: str, typed: Typed, valu
 
 def test_what_is_typed_is_taken_to_the_byte_and_what_was_spelled_out_is_itself_again() -> None:
     """Bad input 34."""
-    typed = "👩\u200d💻 \u202eабв e\u0301"
+    typed = "👩\u200d💻 \u202e\u0430\u05d0 e\u0301"
     assert filled(form(tool(), ARGS), {"note": typed}) == {"note": typed}
     assert filled(form(tool(), ARGS), {"note": "ho⟨U+202E⟩⟨U+000D⟩\n⟨U+27E8⟩"}) == {"note": "ho\u202e\r\n⟨"}
 
