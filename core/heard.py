@@ -18,7 +18,7 @@ SHORTEST: Final = 6
 
 _OWNERS: Final = frozenset({MessageKind.GOAL, MessageKind.OWNER})
 _NAMES: Final = {
-    MessageKind.GOAL: "what it was started by",
+    MessageKind.GOAL: "the words that started it",
     MessageKind.EXTERNAL: "an event",
     MessageKind.REPLY: "a reply",
 }

@@ -18,9 +18,9 @@ _ALPHABETS: Final = frozenset(
 _WORD = re.compile(r"[^\W\d_]+")
 _LABEL: Final = r"[^\s/?#@:,;<>()\[\]{}\"'\\⟨⟩]+"
 _HOST = re.compile(
-    rf"(?://(?:[^\s/?#@]*@)?|@)({_LABEL})|(?<![\w.-])((?:[\w-]+[.\u3002\uff0e\uff61])++[a-zA-Z]{{2,}})"
+    rf"(?://(?:[^\s/?#@]*@)?)({_LABEL})|@({_LABEL}[.\u3002\uff0e\uff61]{_LABEL})|(?<![\w.-])((?:[\w-]+[.\u3002\uff0e\uff61])++[a-zA-Z]{{2,}})"
 )
-"""After ``//`` and ``@`` anything; elsewhere words joined by dots that end like a domain."""
+"""After ``//`` anything, after ``@`` what has a dot; elsewhere words joined by dots that end like a domain."""
 _DOTS = re.compile("[.\u3002\uff0e\uff61]")
 """What readers of host names take for a dot."""
 
@@ -55,7 +55,7 @@ def hosts(text: str) -> tuple[str, ...]:
 
 def _hosts(text: str) -> Iterator[str]:
     for match in _HOST.finditer(text):
-        host = (match[1] or match[2])[:LONGEST_HOST].rstrip(".!…")
+        host = (match[1] or match[2] or match[3])[:LONGEST_HOST].rstrip(".!…")
         if not host.isascii():
             yield f"{_short(host)} is {_short(ascii_host(host))}"
 

@@ -207,9 +207,14 @@ def _texts(value: Json) -> Iterator[str]:
 
 def standing_in(found: Sequence[tuple[str, str]], most: int = 5) -> tuple[str, ...]:
     """order_id stands word for word in what read_mail brought"""
-    lines = [f"{visible(name)} stands word for word in what {visible(by)} brought" for name, by in found]
+    lines = [f"{visible(name)} stands word for word in {_brought(by)}" for name, by in found]
     more = len(lines) - most
     return (*lines[:most], *([f"{more} more of the kind"] if more > 0 else []))
+
+
+def _brought(by: str) -> str:
+    """What a tool brought, whose name has no blank; or a message, by its kind."""
+    return by if " " in by else f"what {visible(by)} brought"
 
 
 # ── what came of it ──────────────────────────────────────────────────────────────────────────
