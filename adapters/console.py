@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from rich.columns import Columns
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.panel import Panel
@@ -283,7 +283,24 @@ def choices_line(row: Row, answers: Answers, card: Card) -> RenderableType:
         field = next((f.name for f in row.fields if f.editable), "field")
         known = (COMMANDS[choice] for choice in row.choices if choice in COMMANDS)
         said = [command.format(code=row.code, field=field) for command in known]
-    return Columns([Text(words, style="bold", overflow="fold") for words in said], padding=(0, 3))
+    return Flow(said)
+
+
+class Flow:
+    """*items* one after the other, a line broken only between two of them."""
+
+    def __init__(self, items: Sequence[str]) -> None:
+        self.items = items
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        lines: list[str] = []
+        for item in self.items:
+            longer = f"{lines[-1]}   {item}" if lines else item
+            if lines and cell_len(longer) <= options.max_width:
+                lines[-1] = longer
+            else:
+                lines.append(item)
+        yield from (Text(line, style="bold", overflow="fold") for line in lines)
 
 
 def keys_table(row: Row, card: Card) -> RenderableType:

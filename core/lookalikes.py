@@ -17,12 +17,13 @@ _ALPHABETS: Final = frozenset(
 
 _WORD = re.compile(r"[^\W\d_]+")
 _LABEL: Final = r"[^\s/?#@:,;<>()\[\]{}\"'\\⟨⟩]+"
-_HOST = re.compile(
-    rf"(?://(?:[^\s/?#@]*@)?)({_LABEL})|@({_LABEL}[.\u3002\uff0e\uff61]{_LABEL})|(?<![\w.-])((?:[\w-]+[.\u3002\uff0e\uff61])++[a-zA-Z]{{2,}})"
-)
-"""After ``//`` anything, after ``@`` what has a dot; elsewhere words joined by dots that end like a domain."""
-_DOTS = re.compile("[.\u3002\uff0e\uff61]")
+_DOT: Final = "[.\u3002\uff0e\uff61]"
 """What readers of host names take for a dot."""
+_HOST = re.compile(
+    rf"//(?:[^\s/?#@]*@)?({_LABEL})"  # whatever an address leads to
+    rf"|@({_LABEL}{_DOT}{_LABEL})"  # where mail goes
+    rf"|(?<![\w.-])((?:[\w-]+{_DOT})++[a-zA-Z]{{2,}})"  # words joined by dots that end like a domain
+)
 
 LONGEST_WORD: Final = 60
 """Of a word or host in a warning."""
@@ -62,7 +63,7 @@ def _hosts(text: str) -> Iterator[str]:
 
 def ascii_host(host: str) -> str:
     """*host* as it is looked up: each label that is not ASCII in its ``xn--`` form."""
-    return ".".join(map(_label, _DOTS.split(host)))
+    return ".".join(map(_label, re.split(_DOT, host)))
 
 
 def _label(label: str) -> str:

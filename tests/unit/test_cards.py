@@ -205,7 +205,7 @@ def test_what_was_read_from_outside_since_the_owner_wrote_is_said_and_what_stand
     )
     own = done(2, Outcome.SUCCEEDED, {"value": iban}, tool="read_orders", round=1)
     asks = call(3, args={"to": iban, "text": "12.50", "n": 7})
-    reply = message(2, MessageKind.REPLY, "hello", 1, **{FENCE: "n"})
+    reply = message(2, MessageKind.REPLY, "hello", 1, fence="n")
     shown = drawn((park(3), asks), others=(mail, own), said=(GOAL, reply))
     assert shown.outside == "Read from outside since your last words: a reply, read_mail."
     assert only(shown).repeats == ("to stands word for word in what read_mail brought",)
@@ -215,7 +215,7 @@ def test_what_was_read_from_outside_since_the_owner_wrote_is_said_and_what_stand
 
 
 def test_a_goal_from_outside_is_no_word_of_the_owners() -> None:
-    goal = message(1, MessageKind.GOAL, f"write to {MARA}", **{FENCE: "m"})
+    goal = message(1, MessageKind.GOAL, f"write to {MARA}", fence="m")
     started = task(origin=Origin.EVENT, requester=None)
     shown = drawn((park(), call()), said=(goal,), about=started)
     assert shown.outside == "Read from outside since it was started: the words that started it."
