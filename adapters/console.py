@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from rich.columns import Columns
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.padding import Padding
 from rich.panel import Panel
@@ -17,13 +17,16 @@ from rich.table import Table
 from rich.text import Text
 
 from core.calls import Call, CallState, Outcome
-from core.cards import Card, Field, Row, shown_value
+from core.cards import Card, Row, Verb
 from core.errors import ChatError
+from core.forms import Input, Kind
 from core.parks import Choice, ParkKind
 from core.poster import Notice, View
 from core.report import Line, Report
+from core.shown import NOT_SET, Field, shown_value
 from core.tasks import TaskState
 from core.visible import visible
+from core.wording import MORE
 
 RISK_STYLES = {
     "read": "dim",
@@ -42,8 +45,6 @@ STATE_STYLES = {
     TaskState.WAITING: "yellow",
     TaskState.RUNNING: "cyan",
 }
-LONGEST_GOAL = 120
-"""Of the goal above a card; the card is about the call, whose arguments are always whole."""
 
 
 class Answers(StrEnum):
@@ -67,29 +68,35 @@ def led(words: str, style: str) -> Text:
 
 
 class CardView:
-    """*card*: a panel for each row that waits, a line for each that was decided."""
+    """*card*: a panel for each row that waits, a line for each that was decided.
+
+    What is about the task itself stands in the first panel alone.
+    """
 
     def __init__(self, card: Card, answers: Answers = Answers.KEYS) -> None:
         self.card = card
         self.answers = answers
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        waiting = [row for row in self.card.rows if row.status is None]
         for row in self.card.rows:
-            yield RowView(self.card, row, self.answers) if row.status is None else status_line(row)
+            first = row in waiting[:1]
+            yield RowView(self.card, row, self.answers, first=first) if row in waiting else status_line(row)
 
 
 class RowView:
-    """One park that waits."""
+    """One park that waits. *first*: of its card, so that it says what is about the task."""
 
-    def __init__(self, card: Card, row: Row, answers: Answers = Answers.KEYS) -> None:
+    def __init__(self, card: Card, row: Row, answers: Answers = Answers.KEYS, *, first: bool = True) -> None:
         self.card = card
         self.row = row
         self.answers = answers
+        self.first = first
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         title = _title(self.row)
         fits = title.cell_len + 8 <= options.max_width  # a border cuts what is longer
-        body = _body(self.card, self.row, self.answers)
+        body = _body(self.card, self.row, self.answers, first=self.first)
         yield Panel(
             Group(*(body if fits else (title, *body))),
             title=title if fits else None,
@@ -109,32 +116,83 @@ def _border(row: Row) -> str:
     return "red" if row.kind is ParkKind.UNKNOWN else "yellow"
 
 
-def _body(card: Card, row: Row, answers: Answers) -> Sequence[RenderableType]:
-    parts: list[RenderableType] = [Text(f"{card.task_code}: {_cut(card.goal)}", style="dim", overflow="fold")]
-    if row.fields:
-        parts += [Text(), fields_table(row.fields)]
-    parts += [Text(), Text(row.why, overflow="fold")]
-    if card.unread:
-        came = "A message came" if card.unread == 1 else f"{card.unread} messages came"
-        parts.append(Text(f"{came} meanwhile; the agent reads on after this.", style="cyan"))
-    if row.seen is not None:
-        parts += [text(f"As it is now: {row.seen}"), Text()]
-    if row.preview is not None:
-        parts += [text(f"It would do this: {row.preview}", lines=True), Text()]
-    if row.url is not None:
-        parts += [Text(f"Connect it at {row.url}", overflow="fold"), Text()]
-    if row.earlier:
-        parts += [Text("Sent before:", style="bold"), *(text(line) for line in row.earlier), Text()]
-    parts += [Text(_when(row), style="dim"), Text(), choices_line(row, answers)]
+def _body(card: Card, row: Row, answers: Answers, *, first: bool) -> Sequence[RenderableType]:
+    """Paragraphs: the task, what is asked, what speaks about it, how it is answered."""
+    about = [_task_line(card)] if first else []
+    paragraphs: list[list[RenderableType]] = [
+        list(about),
+        _asked(row),
+        _said(card) if first else [],
+        [warning(words) for words in (*row.warnings, *row.repeats)],
+        _reasons(card, row, first=first),
+        _beside("As it is now", row.seen),
+        _beside("It would do this", row.preview),
+        [Text(f"Connect it at {row.url}", overflow="fold")] if row.url is not None else [],
+        _sent_before(row),
+        [Text(_when(row), style="dim")],
+        [choices_line(row, answers, card)],
+    ]
+    parts: list[RenderableType] = []
+    for paragraph in paragraphs:
+        if paragraph:
+            parts += [*([Text()] if parts else []), *paragraph]
     return parts
 
 
-def _cut(goal: str) -> str:
-    return goal if len(goal) <= LONGEST_GOAL else f"{goal[:LONGEST_GOAL]}…"
+def _task_line(card: Card) -> Text:
+    """t-1, asked by ada: refund the mug that arrived broken"""
+    asked = f", {card.asked}" if card.asked else ""
+    return Text(f"{card.task_code}{asked}: {card.goal}", style="dim", overflow="fold")
+
+
+def _asked(row: Row) -> list[RenderableType]:
+    """The arguments; of a question its words, and the answers it suggests by number."""
+    parts: list[RenderableType] = []
+    if row.question is not None:
+        parts.append(Text(row.question, style="bold", overflow="fold"))
+        parts += [Text(f"  {n}  {said}", overflow="fold") for n, said in enumerate(row.suggestions, start=1)]
+    if row.fields:
+        parts.append(fields_table(row.fields))
+    if row.hidden:
+        parts.append(Text(f"{row.hidden:,} more characters are hidden here.", style="bold"))
+    return parts
+
+
+def _said(card: Card) -> list[RenderableType]:
+    """The agent's own words, marked as its own on each line."""
+    if card.said is None:
+        return []
+    words = Text(card.said, style="italic", overflow="fold")
+    return [Text(f"{card.agent} says:", style="dim"), Padding(words, (0, 0, 0, 2))]
+
+
+def warning(words: str) -> Text:
+    """A line that is not to be overlooked; *words* are visible already."""
+    return Text("! ", style="bold yellow", overflow="fold").append(words, "yellow")
+
+
+def _reasons(card: Card, row: Row, *, first: bool) -> list[RenderableType]:
+    parts = [Text(row.why, overflow="fold")] if row.why else []
+    if first and card.outside is not None:
+        parts.append(Text(card.outside, overflow="fold"))
+    if first and card.unread:
+        came = "A message came" if card.unread == 1 else f"{card.unread} messages came"
+        parts.append(Text(f"{came} meanwhile; the agent reads on after this.", style="cyan"))
+    return list(parts)
+
+
+def _beside(label: str, words: str | None) -> list[RenderableType]:
+    return [] if words is None else [Text(f"{label}: {words}", overflow="fold")]
+
+
+def _sent_before(row: Row) -> list[RenderableType]:
+    if not row.earlier:
+        return []
+    return [Text("Sent before:", style="bold"), *(Text(line, overflow="fold") for line in row.earlier)]
 
 
 def fields_table(fields: Iterable[Field]) -> RenderableType:
-    """Every argument whole, the names aligned; an edit shows what it was."""
+    """Every argument, the names aligned; an edit shows what it was."""
     table = Table.grid(padding=(0, 2))
     table.add_column(overflow="fold", style="cyan", max_width=24)
     table.add_column(overflow="fold", ratio=1)
@@ -143,6 +201,8 @@ def fields_table(fields: Iterable[Field]) -> RenderableType:
         if field.before is not None:
             value.append(field.before, "strike dim").append(" → ")
         value.append(field.value, "bold")
+        if field.hidden:
+            value.append(f" … {field.hidden:,} more characters", "dim")
         table.add_row(Text(field.name, overflow="fold"), value)
     return Padding(table, (0, 0, 0, 2))
 
@@ -158,28 +218,45 @@ def moment(at: datetime) -> str:
     return f"{at:%a} {at.day} {at:%b, %H:%M} UTC"
 
 
-KEYS: dict[str, tuple[str, str]] = {
-    "approve": ("a", "[a]pprove"),
-    "edit": ("e", "[e]dit"),
-    "decline": ("d", "[d]ecline"),
-    "connected": ("c", "[c]onnected"),
-    "answer": ("w", "[w]rite an answer"),
-    Choice.WENT_OUT: ("o", "[o] it went out"),
-    Choice.DID_NOT: ("n", "[n] it did not"),
-    Choice.SEND_AGAIN: ("s", "[s]end again"),
-    Choice.LOOK_UP: ("u", "look it [u]p"),
-    Choice.MORE_ROUNDS: ("r", "more [r]ounds"),
-    Choice.MORE_TOKENS: ("t", "more [t]okens"),
-    Choice.STOP: ("s", "[s]top"),
+KEYS: dict[str, tuple[str, str, str]] = {
+    Verb.APPROVE: ("a", "[a]pprove", "it runs as it is shown"),
+    Verb.EDIT: ("e", "[e]dit", "it runs with other values, which you are asked for"),
+    Verb.DECLINE: ("d", "[d]ecline", "it does not run; the agent is told why"),
+    Verb.REVISE: (
+        "c",
+        "[c]hange it",
+        "it does not run; you say what is to be other, and the agent tries anew",
+    ),
+    Verb.DECLINE_STOP: (
+        "s",
+        "[s]top the task",
+        "it does not run, and neither does anything more of its task",
+    ),
+    Verb.APPROVE_REST: ("r", "approve the [r]est", "every call of this card that waits runs as it is shown"),
+    Verb.CONNECTED: ("c", "[c]onnected", "the account is connected: the agent may try again"),
+    Verb.ANSWER: ("w", "[w]rite an answer", "or just type it"),
+    Choice.WENT_OUT: ("o", "[o] it went out", "it counts as done"),
+    Choice.DID_NOT: ("n", "[n] it did not", "it counts as not done"),
+    Choice.SEND_AGAIN: ("s", "[s]end again", "it runs once more, perhaps for the second time"),
+    Choice.LOOK_UP: ("u", "look it [u]p", "its destination is asked whether it arrived"),
+    Choice.MORE_ROUNDS: ("r", f"[r] {MORE[Choice.MORE_ROUNDS]}", "the task goes on"),
+    Choice.MORE_TOKENS: ("t", f"[t] {MORE[Choice.MORE_TOKENS]}", "the task goes on"),
+    Choice.STOP: ("s", "[s]top here", "the task ends with what it has done"),
 }
-"""The key of each choice, and its words."""
+"""The key of each choice, its words, and what it does."""
+
+_BRACKETS = str.maketrans("", "", "[]")
+
+LATER = ("l", "[l]ater", "it goes on waiting; /pending asks again")
 
 COMMANDS: dict[str, str] = {
-    "approve": "approve {code}",
-    "edit": "edit {code} {field}=…",
-    "decline": 'decline {code} "why"',
-    "answer": 'answer {code} "…"',
-    "connected": "connected {code}",
+    Verb.APPROVE: "approve {code}",
+    Verb.EDIT: "edit {code} {field}=…",
+    Verb.DECLINE: 'decline {code} "why"',
+    Verb.REVISE: 'revise {code} "how"',
+    Verb.DECLINE_STOP: "decline {code} --stop",
+    Verb.ANSWER: 'answer {code} "…"',
+    Verb.CONNECTED: "connected {code}",
     Choice.WENT_OUT: "settle {code} went-out",
     Choice.DID_NOT: "settle {code} did-not",
     Choice.SEND_AGAIN: "settle {code} send-again",
@@ -191,15 +268,75 @@ COMMANDS: dict[str, str] = {
 """The command that says each choice."""
 
 
-def choices_line(row: Row, answers: Answers) -> RenderableType:
+def keys(row: Row, card: Card) -> list[tuple[str, str, str]]:
+    """The keys that answer *row*, in its order, leaving it for later last."""
+    several = card.choices if Verb.APPROVE in row.choices else ()
+    known = [KEYS[choice] for choice in (*row.choices, *several) if choice in KEYS]
+    return [*known, LATER]
+
+
+def choices_line(row: Row, answers: Answers, card: Card) -> RenderableType:
     """What may be answered, in the row's order: keys, leaving it for later among them, or commands."""
     if answers is Answers.KEYS:
-        said = [KEYS[choice][1] for choice in row.choices if choice in KEYS] + ["[l]ater"]
+        said = [words for _, words, _ in keys(row, card)]
     else:
         field = next((f.name for f in row.fields if f.editable), "field")
         known = (COMMANDS[choice] for choice in row.choices if choice in COMMANDS)
         said = [command.format(code=row.code, field=field) for command in known]
-    return Columns([Text(words, style="bold", overflow="fold") for words in said], padding=(0, 3))
+    return Flow(said)
+
+
+class Flow:
+    """*items* one after the other, a line broken only between two of them."""
+
+    def __init__(self, items: Sequence[str]) -> None:
+        self.items = items
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        lines: list[str] = []
+        for item in self.items:
+            longer = f"{lines[-1]}   {item}" if lines else item
+            if lines and cell_len(longer) <= options.max_width:
+                lines[-1] = longer
+            else:
+                lines.append(item)
+        yield from (Text(line, style="bold", overflow="fold") for line in lines)
+
+
+def keys_table(row: Row, card: Card) -> RenderableType:
+    """Each key with what it does."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold", ratio=1)
+    for key, words, does in keys(row, card):
+        table.add_row(key, f"{words.translate(_BRACKETS).removeprefix(f'{key} ')}: {does}")
+    return Padding(table, (0, 0, 0, 2))
+
+
+def field_view(asked: Input) -> RenderableType:
+    """One field of a form: its name and what it takes, its value below, line for line."""
+    takes = " · ".join(part for part in (_takes(asked), asked.limits, asked.description) if part)
+    head = led(asked.name, "bold cyan").append(f"  {takes}", "dim")
+    value = asked.value if asked.present else NOT_SET
+    lines = [Text(f"  {line}", overflow="fold") for line in (value or '""').split("\n")]
+    return Group(head, *lines)
+
+
+def _takes(asked: Input) -> str:
+    if asked.choices:
+        return f"{'any' if asked.kind is Kind.LIST else 'one'} of {', '.join(asked.choices)}"
+    return _TAKES[asked.kind]
+
+
+_TAKES = {
+    Kind.TEXT: "text",
+    Kind.NUMBER: "a number",
+    Kind.BOOLEAN: "yes or no",
+    Kind.CHOICE: "a choice",
+    Kind.DATE: "a date",
+    Kind.LIST: "one a line",
+    Kind.JSON: "JSON",
+}
 
 
 def status_line(row: Row) -> Text:
@@ -327,6 +464,7 @@ class ConsoleSurface:
         self._agents = agents
         self._answers = answers
         self._printed: dict[str, Row] = {}
+        self._told: set[str] = set()
 
     async def post(self, view: View, route: str) -> str:
         self._print(view)
@@ -335,6 +473,10 @@ class ConsoleSurface:
     async def update(self, view: View, route: str, chat_ref: str) -> str:
         self._print(view)
         return chat_ref
+
+    def told(self, token: str) -> None:
+        """Whoever reads knows already how the row of *token* was decided; the report says what came of it."""
+        self._told.add(token)
 
     def _print(self, view: View) -> None:
         if isinstance(view, Card):
@@ -345,12 +487,13 @@ class ConsoleSurface:
             self._console.print(text(f"{view.task_code}: {view.text}", "dim", lines=True))
 
     def _print_card(self, card: Card) -> None:
-        """Only the rows that changed since this process printed them."""
+        """Only the rows that changed since this process printed them; a decision once all is known of it."""
+        waiting = [row for row in card.rows if row.status is None]
         for row in card.rows:
             if self._printed.get(row.token) == row:
                 continue
             self._printed[row.token] = row
-            if row.status is not None:
+            if row.status is None and self._answers is not None:
+                self._console.print(RowView(card, row, self._answers, first=row in waiting[:1]))
+            elif row.status is not None and row.final and row.token not in self._told:
                 self._console.print(status_line(row))
-            elif self._answers is not None:
-                self._console.print(RowView(card, row, self._answers))

@@ -22,23 +22,27 @@ from adapters.console import (
     Answers,
     ConsoleSurface,
     RowView,
-    choices_line,
+    field_view,
+    keys_table,
     progress,
     text,
 )
 from bot.commands.ask import open_task, say
-from bot.commands.decide import decide, decided_line, looked_up, value_of
+from bot.commands.decide import decide, decided_line, form_of, looked_up
 from bot.commands.session import SURFACE, Session, session, terminal, words
-from core.cards import Card, Row, card
+from core.answers import code_of
+from core.cards import Card, Row, Verb
 from core.errors import BadArguments, DecisionError, GatepostError
+from core.forms import Input, Kind, filled
 from core.intake import find_task
 from core.moves.people import Decision
 from core.parks import Choice, DecisionKind, ParkKind
 from core.plan import RunState, Step
 from core.ports import ParkView
-from core.poster import Poster, editable_by
+from core.poster import Poster, card_with, place
 from core.progress import step_words
 from core.tasks import Json, Task, TaskState
+from core.visible import raw
 
 LOOK_SECONDS = 0.1
 """How often the rows are looked at while nothing is typed."""
@@ -55,7 +59,7 @@ async def chat(as_: str | None) -> None:
         screen = terminal()
         surface = ConsoleSurface(screen, lambda key: here.app.desk.agent(key).name, answers=None)
         poster = Poster(desk=here.app.desk, name=SURFACE, surface=surface)
-        await Talk(here=here, screen=screen, lines=Lines(), poster=poster).go()
+        await Talk(here=here, screen=screen, lines=Lines(), poster=poster, surface=surface).go()
 
 
 class Lines:
@@ -110,16 +114,28 @@ class Over(Exception):
     """The person has left, or the input has ended."""
 
 
+def _choice(shown: Card, row: Row, key: str) -> str | None:
+    """The choice that *key*, or its whole name, means at *row*; None: none of them."""
+    several = shown.choices if Verb.APPROVE in row.choices else ()
+    offered = (*row.choices, *several)
+    return next((one for one in offered if key == one or (one in KEYS and key == KEYS[one][0])), None)
+
+
 @dataclass(kw_only=True, slots=True)
 class Talk:
-    """One conversation. *current* is the task that lines join; *later* what is not asked again by itself."""
+    """One conversation. *current* is the task that lines join; *later* what is not asked again by itself.
+
+    *shown*: the rows of the card that was shown last.
+    """
 
     here: Session
     screen: Console
     lines: Lines
     poster: Poster
+    surface: ConsoleSurface
     current: int | None = None
     later: set[str] = field(default_factory=set)
+    shown: list[Row] = field(default_factory=list)
     prompted: bool = False
 
     async def go(self) -> None:
@@ -151,7 +167,7 @@ class Talk:
         if task is not None and task.ended:
             self.current = None
         if views := [v for v in await self._waiting() if v.park.token not in self.later]:
-            await self._ask(views[0])
+            await self._ask(views)
         elif task is None or task.state not in BUSY:
             await self._take(prompt=True)
         elif self.lines.is_terminal:
@@ -178,6 +194,7 @@ class Talk:
             return
         if command == "/pending":
             self.later.clear()
+            self.shown.clear()
         elif command == "/new":
             self.current = (await open_task(self.here, rest)).number
         elif command.startswith("/"):
@@ -203,24 +220,31 @@ class Talk:
 
     # ── asking ───────────────────────────────────────────────────────────────────────────────
 
-    async def _ask(self, view: ParkView) -> None:
-        """The park's card is shown and answered, put off, or answered by somebody else meanwhile."""
-        shown = await self._card(view)
-        row = shown.rows[0]
+    async def _ask(self, views: Sequence[ParkView]) -> None:
+        """The first of *views* is answered, put off, or was answered by somebody else meanwhile.
+
+        What waits on the same card is shown along with it, so that all of it can be approved at once.
+        """
+        view = views[0]
+        together = [v for v in views if place(v) == place(view)]
+        shown = await self._card(together)
         self._fresh_line()
-        self.screen.print(RowView(shown, row, Answers.KEYS))
-        by_key = {KEYS[choice][0]: choice for choice in row.choices if choice in KEYS}
+        self._show(shown)
+        row = next(row for row in shown.rows if row.token == view.park.token)
         while True:
-            key = (await self._answer(f"{row.code}> ")).strip().lower()
+            said = (await self._answer(f"{row.code}> ")).strip()
+            key = said.lower()
             if key in ("l", "later"):
                 self.later.add(view.park.token)
                 return
-            choice = by_key.get(key) or (key if key in row.choices else None)
+            choice = _choice(shown, row, key)
+            if choice is None and row.kind is ParkKind.QUESTION and said:
+                choice = Verb.ANSWER  # whatever is typed at a question is its answer
             if choice is None:
-                self.screen.print(choices_line(row, Answers.KEYS))
+                self._explain(shown, row, said)
                 continue
             try:
-                if await self._chosen(view, row, choice):
+                if await self._chosen(together, row, choice, said):
                     return
             except BadArguments as error:
                 self.screen.print(text(str(error), "red"))
@@ -228,50 +252,109 @@ class Talk:
                 self.screen.print(text(str(error), "red"))
                 return
 
-    async def _card(self, view: ParkView) -> Card:
-        desk = self.here.app.desk
-        roster = await self.here.app.store.people.of(self.here.who.org)
-        pairs = [(view.park, view.call)]
-        return card(view.task, desk.agent(view.task.agent), pairs, roster, editable_by(desk.host))
+    async def _card(self, views: Sequence[ParkView]) -> Card:
+        """The card of *views*, all of one task."""
+        app, tokens = self.here.app, {view.park.token for view in views}
+        roster = await app.store.people.of(self.here.who.org)
+        story = await app.store.ledger.story(views[0].task.ref)
+        return card_with(app.host, story, roster, tokens)
 
-    async def _chosen(self, view: ParkView, row: Row, choice: str) -> bool:
+    def _show(self, shown: Card) -> None:
+        """Every row of the card, those that stand above already left out."""
+        new = [row for row in shown.rows if row not in self.shown]
+        for row in new:
+            self.screen.print(RowView(shown, row, Answers.KEYS, first=row is shown.rows[0]))
+        self.shown = list(shown.rows)
+
+    def _explain(self, shown: Card, row: Row, said: str) -> None:
+        """What each key does, after something that is none of them: prose decides nothing."""
+        if said:
+            self.screen.print(text(f"“{said}” is none of the keys, so nothing is decided by it:", "yellow"))
+        self.screen.print(keys_table(row, shown))
+
+    async def _chosen(self, views: Sequence[ParkView], row: Row, choice: str, said: str) -> bool:
         """Whether *choice* ended the question. Raises what deciding raises."""
+        view = next(v for v in views if v.park.token == row.token)
         changes: Mapping[str, Json] | None = None
         match choice:
-            case "edit":
-                if not (changes := await self._edits(view, row)):
+            case Verb.EDIT:
+                if not (changes := await self._edits(view)):
                     self.screen.print(text("Nothing was changed.", "dim"))
                     return False
                 decision = Decision(kind=DecisionKind.EDIT)
-            case "decline":
-                reason = words(await self._answer("why (may be empty): "))
-                decision = Decision(kind=DecisionKind.DECLINE, reason=reason or None)
-            case "answer":
-                said = words(await self._answer("answer: "))
-                await say(self.here, said, {"task": view.task.number})
-                return True
-            case "approve" | "connected":
+            case Verb.DECLINE | Verb.DECLINE_STOP:
+                reason = words(await self._answer("why (may be empty): ")) or None
+                stops = choice == Verb.DECLINE_STOP
+                decision = Decision(kind=DecisionKind.DECLINE, reason=reason, and_stop=stops)
+            case Verb.REVISE:
+                if not (how := words(await self._answer("how is it to be changed: "))):
+                    self.screen.print(text("Nothing was said, so nothing is decided.", "dim"))
+                    return False
+                decision = Decision(kind=DecisionKind.REVISE, reason=how)
+            case Verb.ANSWER:
+                decision = Decision(kind=DecisionKind.ANSWER, reason=await self._answer_to(row, said))
+            case Verb.APPROVE_REST:
+                return await self._approve_all(views)
+            case Verb.APPROVE | Verb.CONNECTED:
                 decision = Decision(kind=DecisionKind(choice))
             case Choice.LOOK_UP:
                 self.screen.print(await looked_up(self.here, view), soft_wrap=True)
                 return True
             case _:
                 decision = Decision(kind=DecisionKind.CHOICE, choice=Choice(choice))
-        decided = await decide(self.here, view, decision, changes)
-        self.screen.print(decided_line(self.here.who.name, view, decided), soft_wrap=True)
+        await self._decided(view, decision, changes)
         return True
 
-    async def _edits(self, view: ParkView, row: Row) -> dict[str, Json]:
+    async def _approve_all(self, views: Sequence[ParkView]) -> bool:
+        """Each call of the card that waits is approved, by itself: one that can't be keeps no other back."""
+        for view in views:
+            try:
+                await self._decided(view, Decision(kind=DecisionKind.APPROVE))
+            except DecisionError as error:
+                self.screen.print(text(f"{code_of(view)}: {error}", "red"))
+        return True
+
+    async def _decided(
+        self, view: ParkView, decision: Decision, changes: Mapping[str, Json] | None = None
+    ) -> None:
+        """*view* is decided, and told so here, once. Raises what deciding raises."""
+        decided = await decide(self.here, view, decision, changes)
+        for token in (view.park.token, decided.park.token):
+            self.surface.told(token)
+        self.screen.print(decided_line(self.here.who.name, view, decided), soft_wrap=True)
+
+    async def _answer_to(self, row: Row, said: str) -> str:
+        """The answer's words: what was typed, the suggestion it numbers, or what is typed next."""
+        if said.lower() in (KEYS[Verb.ANSWER][0], Verb.ANSWER):
+            said = await self._answer("answer: ")
+        numbered = said.isascii() and said.isdigit() and 1 <= int(said) <= len(row.suggestions)
+        return words(raw(row.suggestions[int(said) - 1]) if numbered else said)
+
+    async def _edits(self, view: ParkView) -> dict[str, Json]:
         """What the person typed for each field that may be changed; an empty line leaves it."""
         changes: dict[str, Json] = {}
-        for shown in (f for f in row.fields if f.editable):
-            while typed := await self._answer(f"{shown.name} [{shown.value}]: "):
+        if (made := form_of(self.here, view)) is None:
+            return changes
+        for asked in made.inputs:
+            self.screen.print(field_view(asked))
+            while typed := await self._typed(asked):
                 try:
-                    changes[shown.name] = value_of(self.here, view, shown.name, typed)
+                    changes |= filled(made, {asked.name: typed})
                     break
                 except BadArguments as error:
                     self.screen.print(text(str(error), "red"))
         return changes
+
+    async def _typed(self, asked: Input) -> str:
+        """The new text of one field; empty: it stays. Several lines end with one of a dot alone."""
+        if "\n" not in asked.value and asked.kind is not Kind.LIST:
+            return await self._answer("  new value (empty: as it is): ")
+        lines: list[str] = []
+        line = await self._answer("  new lines, the last a dot alone (empty: as it is): ")
+        while line != "." and (line or lines):
+            lines.append(line)
+            line = await self._answer("  ")
+        return "\n".join(lines)
 
     # ── the terminal ─────────────────────────────────────────────────────────────────────────
 

@@ -280,6 +280,22 @@ def decline(
 
 
 @app.command(
+    help=BY_NAME["revise"].words,
+    rich_help_panel="Decide",
+    epilog='Example: python -m bot revise t-12.3 "half of it, with a note"',
+)
+def revise(
+    call: CallArgument,
+    how: Annotated[str, typer.Argument(help="What is to be other, for the agent to read.")],
+    as_: As = None,
+) -> None:
+    """Send a call back to be changed: it is not run, and the agent proposes anew."""
+    from bot.commands import decide
+
+    run(decide.revise(call, how, as_))
+
+
+@app.command(
     help=BY_NAME["answer"].words,
     rich_help_panel="Decide",
     epilog='Example: python -m bot answer t-12.3 "the blue one"',

@@ -1,13 +1,16 @@
-"""What a person is told of what they just decided: in one line, the same on every surface."""
+"""What a person typed into a form means, and what they are told of what they just decided."""
 
 from collections.abc import Mapping
 from typing import Final
 
 from core.calls import Outcome
-from core.cards import shown_value
+from core.decisions import Desk
+from core.forms import Typed as Filled
+from core.forms import changes_in, form
 from core.moves.people import Decided, said
 from core.parks import Choice, DecisionKind
 from core.ports import ParkView
+from core.shown import NOT_SET, shown_value
 from core.tasks import Json
 from core.visible import visible
 
@@ -15,11 +18,22 @@ from core.visible import visible
 def decided_words(who: str, view: ParkView, decided: Decided) -> str:
     """t-1.2 approved with changes by ada: amount 24.00 → 18.50. A worker runs it."""
     line = f"{code_of(view)} {said(decided.park)} by {visible(who)}"
-    details = visible(_details(view, decided))
+    details = _details(view, decided)
     if details:
         line += f": {details}"
     stop = "" if details.endswith((".", "!", "?")) else "."
     return f"{line}{stop} {what_follows(decided)}"
+
+
+def edited_by(desk: Desk, view: ParkView, typed: Mapping[str, Filled]) -> dict[str, Json]:
+    """The changes that *typed*, the texts of a form's fields by name, are to the call of *view*.
+
+    As they stand where its tool is gone, which the desk refuses. Raises BadArguments by field.
+    """
+    tool = None if view.call is None else desk.host.tools.get(view.call.tool)
+    if tool is None or view.call is None:
+        return dict(typed)
+    return changes_in(form(tool, view.call.args), typed)
 
 
 def code_of(view: ParkView) -> str:
@@ -31,17 +45,17 @@ def _details(view: ParkView, decided: Decided) -> str:
     park = decided.park
     if park.decision is DecisionKind.EDIT and view.call and decided.call:
         return ", ".join(differences(view.call.args, decided.call.args))
-    return park.reason or ""
+    return visible(park.reason or "")
 
 
 def differences(before: Mapping[str, Json], after: Mapping[str, Json]) -> list[str]:
-    """amount 24.00 → 18.50, for every field that is another."""
+    """amount 24.00 → 18.50, for every field that is another; visible."""
     names = [*before, *(name for name in after if name not in before)]
     shown = [
-        (name, *(shown_value(args[name]) if name in args else "(not set)" for args in (before, after)))
+        (name, *(shown_value(args[name]) if name in args else NOT_SET for args in (before, after)))
         for name in names
     ]
-    return [f"{name} {old} → {new}" for name, old, new in shown if old != new]
+    return [f"{visible(name)} {old} → {new}" for name, old, new in shown if old != new]
 
 
 def what_follows(decided: Decided) -> str:
@@ -58,7 +72,7 @@ _FOLLOWS: Final[Mapping[Choice | DecisionKind | None, str]] = {
     DecisionKind.APPROVE: "A worker runs it.",
     DecisionKind.EDIT: "A worker runs it.",
     DecisionKind.DECLINE: "It is not run; the agent is told.",
-    DecisionKind.REVISE: "It is not run; the agent proposes another.",
+    DecisionKind.REVISE: "It is not run; the agent proposes something else.",
     DecisionKind.CONNECTED: "The agent may make the call again.",
     Choice.WENT_OUT: "It counts as done.",
     Choice.DID_NOT: "It counts as not done.",

@@ -57,7 +57,8 @@ def read(text: str) -> Json:
     if len(text) > MAX_BYTES or len(text.encode(errors="surrogatepass")) > MAX_BYTES:
         raise BadArguments({"": f"longer than {MAX_BYTES:,} bytes"})
     try:
-        _check_depth(text)
+        if nested_too_deep(text):
+            raise _Refused(f"nested deeper than {MAX_DEPTH}")
         value = json.loads(
             text,
             parse_int=_whole,
@@ -72,6 +73,23 @@ def read(text: str) -> Json:
     if (words := fault(value)) is not None:
         raise BadArguments({"": words})
     return value
+
+
+def nested_too_deep(text: str) -> bool:
+    """Whether JSON *text* opens more brackets within each other than are read.
+
+    Asked before the reader, which would go one Python call deeper with every bracket.
+    """
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        first = text[token.start()]
+        if first in "[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                return True
+        elif first in "]}":
+            depth -= 1
+    return False
 
 
 def fault(value: Json) -> str | None:
@@ -108,19 +126,6 @@ def shown(text: str, limit: int = 200) -> str:
     part = text[: limit + 1]  # first, so that a huge text costs nothing
     seen = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in part)
     return seen if len(seen) <= limit else f"{seen[: limit - 1]}…"
-
-
-def _check_depth(text: str) -> None:
-    """Before the reader, which would go one Python call deeper with every bracket."""
-    depth = 0
-    for token in _TOKEN.finditer(text):
-        first = text[token.start()]
-        if first in "[{":
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise _Refused(f"nested deeper than {MAX_DEPTH}")
-        elif first in "]}":
-            depth -= 1
 
 
 def _whole(digits: str) -> int:

@@ -2,40 +2,85 @@
 
 Everything that came from a model, a customer or a person is made visible before it is shown: control,
 bidirectional, invisible and private characters appear as ``⟨U+202E⟩``, so that what is read is what
-would run. The raw value is what is hashed and run.
+would run, and can be read back (`shown.read_back`). The raw value is what is hashed and run.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from types import MappingProxyType
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
 
+from core import shown
 from core.agents import Agent
-from core.calls import Call, CallState, Outcome
+from core.calls import Call, Outcome
 from core.canonical import dump
-from core.gate import Ruling, words
+from core.heard import Heard, heard, repeated, sources
+from core.host import BaseHost
 from core.ids import CallCode
-from core.moves.people import said
-from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState
+from core.parks import Choice, Park, ParkKind
 from core.people import Roster
-from core.tasks import Json, Task
-from core.transcript import edited
-from core.visible import visible
+from core.ports import Story
+from core.shown import Field, beginnings, fields_of, shown_whole
+from core.tasks import Json, MessageKind, Task
+from core.visible import line, visible
+from core.wording import (
+    LONGEST_ASIDE,
+    LONGEST_EARLIER,
+    MORE,
+    aside,
+    asked,
+    day,
+    earlier,
+    own_words,
+    recipient,
+    standing_in,
+    status,
+    title,
+    warnings,
+    why,
+)
 
-LONGEST_ASIDE = 3000
-"""Of what stands beside the arguments, in characters: what is decided on must not drown in it (I39)."""
-LONGEST_EARLIER = 1000
-"""Of each that was sent before: there may be several."""
+LONGEST_GOAL: Final = 160
+"""Of the goal above a card: the card is about the call."""
+ASIDE_IN_ROOM: Final = 600
+"""Of what stands beside the arguments, where a message of a chat has to hold it all."""
+EARLIER_IN_ROOM: Final = 200
+MANY_DECLINES: Final = 3
+"""Declines in one task after which a card offers to stop it first; never by itself (threats S7)."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Field:
-    """One argument: its name, its value as text, and what it was before an edit."""
+class Verb(StrEnum):
+    """What a person may do at a card, beside the choices of its park."""
 
-    name: str
-    value: str
-    before: str | None = None
-    editable: bool = True
+    APPROVE = "approve"
+    EDIT = "edit"
+    REVIEW = "review"  # opens the whole of what a card has no room for; approving is offered behind it
+    DECLINE = "decline"  # don't do it
+    REVISE = "revise"  # change it, and say how
+    DECLINE_STOP = "decline_stop"  # don't do it, and stop the task
+    ANSWER = "answer"
+    CONNECTED = "connected"
+    APPROVE_REST = "approve_rest"  # every row that waits and was shown, each decided on its own
+
+
+LABELS: Final[dict[str, str]] = {
+    Verb.APPROVE: "Approve",
+    Verb.EDIT: "Edit",
+    Verb.REVIEW: "Review",
+    Verb.DECLINE: "Decline",
+    Verb.REVISE: "Change it…",
+    Verb.DECLINE_STOP: "Decline and stop the task",
+    Verb.ANSWER: "Answer",
+    Verb.CONNECTED: "It is connected",
+    Choice.WENT_OUT: "It went out",
+    Choice.DID_NOT: "It did not",
+    Choice.SEND_AGAIN: "Send again",
+    Choice.LOOK_UP: "Look it up",
+    Choice.STOP: "Stop here",
+    **{choice: words[0].upper() + words[1:] for choice, words in MORE.items()},
+}
+"""What a button of each choice says; of `APPROVE_REST`, see `Card.rest_label`."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -45,18 +90,30 @@ class Row:
     code: str  # t-12.3, or t-12.3v2 from the second version on
     token: str
     kind: ParkKind
-    title: str  # Sam wants to refund
+    title: str  # Sam wants to send_note to mara@example.test
     risk: str
     why: str  # the rule, in words
-    fields: tuple[Field, ...]
+    fields: tuple[Field, ...]  # those that matter first; the beginning of each where there is no room for all
     choices: tuple[str, ...]  # the verbs a person may answer with, in the order shown; none once ended
     status: str | None  # who decided what and when, and what came of it; None while it waits
     expires_at: datetime | None
     short_hash: str
+    final: bool = False  # it is decided, and all that was to come of it has come
+    to: str | None = None  # whom it is for, cut
+    question: str | None = None  # what an agent asks
+    suggestions: tuple[str, ...] = ()  # answers it suggests, to be said word for word
     seen: str | None = None  # what is so now, by the tool's precondition; a decision holds while it stays so
     preview: str | None = None  # what it would do, by its tool; the beginning, of this and what is seen
     url: str | None = None  # where an account is connected
     earlier: tuple[str, ...] = ()  # the same as other tasks sent it: who, when, where and what, newest first
+    repeats: tuple[str, ...] = ()  # which arguments stand word for word in what the task read from outside
+    warnings: tuple[str, ...] = ()  # what is not what it looks like
+    whole: tuple[Field, ...] = ()  # all of the fields, where they show the beginnings alone
+
+    @property
+    def hidden(self) -> int:
+        """How many characters of its arguments it does not show."""
+        return sum(field.hidden for field in self.fields)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,22 +125,48 @@ class Card:
     goal: str
     rows: tuple[Row, ...]
     unread: int
+    asked: str = ""  # asked by Ada; started by a schedule
+    said: str | None = None  # the agent's own words of this round, capped; never ours
+    outside: str | None = None  # what the task has read from outside since its owner last wrote
 
     @property
     def open(self) -> bool:
         return any(row.status is None for row in self.rows)
 
+    @property
+    def rest(self) -> tuple[Row, ...]:
+        """The rows that wait and can be approved as they are shown here."""
+        return tuple(row for row in self.rows if Verb.APPROVE in row.choices)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """What may be answered to several rows at once: `APPROVE_REST`, where each that waits was shown."""
+        waiting = [row for row in self.rows if row.status is None and row.kind is ParkKind.APPROVAL]
+        all_shown = len(self.rest) == len(waiting)
+        return (Verb.APPROVE_REST,) if all_shown and len(waiting) > 1 else ()
+
+    @property
+    def rest_label(self) -> str:
+        """Approve all 3; once some row is decided, Approve the other 2."""
+        n = len(self.rest)
+        return f"Approve the other {n}" if n < len(self.rows) else f"Approve all {n}"
+
+
+def pages(row: Row) -> tuple[str, ...]:
+    """The whole of *row*'s arguments, for a review; who saw the last page has seen them (I32)."""
+    return shown.pages(row.whole or row.fields)
+
+
+def read_back(row: Row) -> dict[str, Json]:
+    """The arguments that *row* shows, exactly. Raises ValueError where it shows their beginnings alone."""
+    return shown.read_back(row.fields)
+
 
 def reminder(task: Task, agent: Agent | None, park: Park, call: Call | None) -> str:
     """t-1.2 still waits: Sam wants to refund. It expires on 6 Dec, 13:04 UTC."""
     name = visible(agent.name if agent else task.agent)
-    expires = f" It expires on {_day(park.expires_at)}." if park.expires_at else ""
-    return f"{_code(task, park, call)} still waits: {_title(name, park, call)}.{expires}"
-
-
-def _day(at: datetime) -> str:
-    at = at.astimezone(UTC)
-    return f"{at.day} {at:%b, %H:%M} UTC"
+    expires = f" It expires on {day(park.expires_at)}." if park.expires_at else ""
+    return f"{_code(task, park, call)} still waits: {title(name, park, call)}.{expires}"
 
 
 def _code(task: Task, park: Park, call: Call | None) -> str:
@@ -94,32 +177,32 @@ def _code(task: Task, park: Park, call: Call | None) -> str:
     return str(CallCode(task_number=task.number, call_number=call.number, version=version))
 
 
-_CHOICES: dict[ParkKind, tuple[str, ...]] = {
-    ParkKind.APPROVAL: ("approve", "edit", "decline"),
-    ParkKind.CONNECT: ("connected", "decline"),
-    ParkKind.QUESTION: ("answer", "decline"),
-}
-
-
 def card(
-    task: Task,
-    agent: Agent | None,
+    story: Story,
     pairs: Sequence[tuple[Park, Call | None]],
     roster: Roster,
-    editable: Mapping[str, Collection[str]] = MappingProxyType({}),
+    host: BaseHost,
+    room: int | None = None,
 ) -> Card:
-    """The card of these parks, the newest version of each call alone.
+    """The card of these parks of *story*'s task, the newest version of each call alone.
 
-    *editable*: by a tool's name, the arguments a person may change; of a tool not in it, all.
+    *room*: characters of arguments that the surface shows of a row; None: it shows all, however long.
     """
-    name = visible(agent.name if agent else task.agent)
     newest = list({(p.call_id, p.kind): (p, c) for p, c in sorted(pairs, key=_age)}.values())
-    rows = tuple(
-        _row(task, name, p, c, roster, editable)
-        for p, c in sorted(newest, key=lambda pair: _order(pair[0], pair[1]))
-    )
+    newest.sort(key=lambda pair: _order(pair[0], pair[1]))
+    task, texts = story.task, heard(story.messages, story.calls)
+    made = _Rows(story=story, roster=roster, host=host, room=room, texts=texts)
+    since = "your last words" if task.requester else "it was started"
+    outside = f"Read from outside since {since}: {', '.join(map(visible, sources(texts)))}."
     return Card(
-        task_code=task.code, agent=name, goal=visible(_goal(task.goal)), rows=rows, unread=task.unread
+        task_code=task.code,
+        agent=made.name_of(task.agent),
+        goal=line(" ".join(_goal(task.goal).split()), LONGEST_GOAL),
+        rows=tuple(made.row(p, c) for p, c in newest),
+        unread=task.unread,
+        asked=asked(task, roster),
+        said=own_words(_said(story, [c for _, c in newest if c is not None])),
+        outside=outside if texts else None,
     )
 
 
@@ -135,154 +218,90 @@ def _goal(goal: Json) -> str:
     return goal if isinstance(goal, str) else dump(goal)
 
 
-def _row(
-    task: Task,
-    name: str,
-    park: Park,
-    call: Call | None,
-    roster: Roster,
-    editable: Mapping[str, Collection[str]],
-) -> Row:
-    choices = tuple(str(c) for c in park.choices) or _CHOICES.get(park.kind, ())
-    return Row(
-        code=_code(task, park, call),
-        token=park.token,
-        kind=park.kind,
-        title=_title(name, park, call),
-        risk=call.risk if call else "",
-        why=_why(park, call),
-        fields=_fields(call, editable.get(call.tool)) if call else (),
-        seen=_aside(park.shown["seen"]) if "seen" in park.shown else None,
-        preview=_aside(park.shown["preview"]) if "preview" in park.shown else None,
-        url=visible(str(park.shown["url"])) if park.shown.get("url") else None,
-        earlier=tuple(_earlier(one) for one in park.shown.get("earlier", ())),
-        choices=choices if park.open else (),
-        status=None if park.open else _status(park, call, roster),
-        expires_at=park.expires_at,
-        short_hash=park.shown_hash[:4],
-    )
+def _said(story: Story, calls: Sequence[Call]) -> str | None:
+    """The text of the model reply that *calls* came with; an owner's call came with none."""
+    places = {(c.episode, c.round) for c in calls if c.round is not None}
+    replies = (m for m in story.messages if m.kind is MessageKind.ASSISTANT)
+    return next((m.body["text"] for m in replies if (m.episode, m.round) in places), None)
 
 
-def _title(name: str, park: Park, call: Call | None) -> str:
-    tool = visible(call.tool) if call else ""
-    titles = {
-        ParkKind.APPROVAL: f"{name} wants to {tool}",
-        ParkKind.UNKNOWN: f"{tool} may have gone out, and nobody knows",
-        ParkKind.LIMIT: f"{name} reached a limit: {park.shown.get('limit', '')}",
-        ParkKind.CONNECT: f"{name} needs {visible(str(park.shown.get('account', '')))} for {tool}",
-        ParkKind.QUESTION: f"{name} asks",
-        ParkKind.REPLY: f"{name} waits for an answer",
-        ParkKind.CHILD: f"{name} waits for a teammate",
-        ParkKind.MESSAGE: f"{name} waits for your next message",
-    }
-    return titles[park.kind]
-
-
-def _why(park: Park, call: Call | None) -> str:
-    if park.kind is ParkKind.UNKNOWN:
-        after = f" Its worker said afterwards: {visible(call.late_note)}." if call and call.late_note else ""
-        return f"It was started, and its end was never seen. It is not repeated unless you say so.{after}"
-    if park.kind is ParkKind.CONNECT:
-        return "It goes on once the account is connected, or you say that it won't be."
-    if call is None or park.kind is ParkKind.LIMIT:
-        return "It goes on when you say how far."
-    if problem := park.shown.get("problem"):
-        return f"It asks again: {visible(_cut(str(problem), LONGEST_ASIDE))}"
-    if park.shown.get("earlier"):
-        return "It asks since another task sent the same, or may have."
-    return words(Ruling(verdict=call.verdict, rule=call.rule))
-
-
-def _earlier(one: Json) -> str:
-    """t-3.1, sam, 29 Nov 10:04 UTC: send_note {"to":"x"} · succeeded"""
-    at = f", {_day(datetime.fromisoformat(one['at']))}" if one["at"] else ""
-    args = _cut(dump(one["args"]), LONGEST_EARLIER)
-    return visible(f"{one['code']}, {one['agent']}{at}: {one['tool']} {args} · {one['state']}")
-
-
-def _fields(call: Call, editable: Collection[str] | None) -> tuple[Field, ...]:
-    before = call.proposed_args if isinstance(call.proposed_args, dict) else {}
-    names = (*call.args, *(k for k in before if k not in call.args))
-    return tuple(
-        _field(name, call.args, before, editable=editable is None or name in editable) for name in names
-    )
-
-
-def _field(name: str, args: dict[str, Json], before: dict[str, Json], *, editable: bool) -> Field:
-    now = shown_value(args[name]) if name in args else "(not set)"
-    if name not in before:
-        was = "(not set)" if before else None
-    else:
-        was = shown_value(before[name])
-    return Field(name=visible(name), value=now, before=None if was == now else was, editable=editable)
-
-
-def shown_value(value: Json) -> str:
-    """An argument as a card shows it: text as it is but for what hides, other values as JSON to the digit."""
-    return visible(value, lines=True) if isinstance(value, str) else visible(dump(value))
-
-
-def _aside(value: Json) -> str:
-    """*value* as `shown_value` has it, its beginning alone where it is long."""
-    text = value if isinstance(value, str) else dump(value)
-    return visible(_cut(text, LONGEST_ASIDE), lines=isinstance(value, str))
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}… (the first {most:,} of {len(text):,} characters)"
-
-
-_AFTER = {
-    CallState.APPROVED: "not run yet",
-    CallState.EXECUTING: "running",
-}
-
-_CAME_OF_IT = {
-    Outcome.SUCCEEDED: "done",
-    Outcome.FAILED: "failed",
-    Outcome.UNKNOWN: "may have gone out",
-    Outcome.OBSERVED: "recorded, not run",
-    Outcome.REFUSED: "refused, not run",
-    Outcome.EXPIRED: "nothing was done",
-    Outcome.WITHDRAWN: "not run: the task was stopped",
-    Outcome.SKIPPED: "skipped",
-    Outcome.VOID: "void, not run",
-    Outcome.DUPLICATE: "not repeated",
+_CHOICES: Final[dict[ParkKind, tuple[str, ...]]] = {
+    ParkKind.APPROVAL: (Verb.APPROVE, Verb.EDIT, Verb.DECLINE, Verb.REVISE, Verb.DECLINE_STOP),
+    ParkKind.CONNECT: (Verb.CONNECTED, Verb.DECLINE),
+    ParkKind.QUESTION: (Verb.ANSWER, Verb.DECLINE),
 }
 
 
-def _status(park: Park, call: Call | None, roster: Roster) -> str:
-    """✔ Approved with changes by Ada, 10:04 UTC (amount 24.00 → 18.50) · done"""
-    if park.state is ParkState.EXPIRED:
-        return "⌛ Expired: nothing was done"
-    if park.state is ParkState.WITHDRAWN:
-        return _found_out(call) if park.kind is ParkKind.UNKNOWN else "Withdrawn: not run"
-    sign = "✖" if park.decision is DecisionKind.DECLINE or park.choice is Choice.STOP else "✔"
-    at = f", {park.decided_at:%H:%M} UTC" if park.decided_at else ""
-    by = visible(roster.name(park.by_person))
-    line = f"{sign} {said(park).capitalize()} by {by}{at}"
-    if park.reason:
-        line += f": {visible(park.reason)}"
-    return " · ".join([line, *_after(park, call)])
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Rows:
+    """What every row of one card is made with."""
+
+    story: Story
+    roster: Roster
+    host: BaseHost
+    room: int | None
+    texts: tuple[Heard, ...]
+
+    def name_of(self, agent: str) -> str:
+        """The name that the agent of this key is shown by."""
+        found = self.host.agents.get(agent)
+        return visible(found.name if found else agent)
+
+    def row(self, park: Park, call: Call | None) -> Row:
+        task, args = self.story.task, call.args if call else {}
+        question, suggestions = _question(park, args)
+        fields = self._fields(call, () if question is None else ("question", "suggestions"))
+        whole = call is None or shown_whole(args, call.proposed_args, self.room)
+        most = LONGEST_ASIDE if self.room is None else ASIDE_IN_ROOM
+        each = LONGEST_EARLIER if self.room is None else EARLIER_IN_ROOM
+        return Row(
+            code=_code(task, park, call),
+            token=park.token,
+            kind=park.kind,
+            title=title(self.name_of(task.agent), park, call),
+            risk=call.risk if call and question is None else "",
+            why=why(park, call),
+            fields=fields if whole or self.room is None else beginnings(fields, self.room),
+            choices=self._choices(park, whole=whole) if park.open else (),
+            status=None if park.open else status(park, call, self.roster),
+            expires_at=park.expires_at,
+            short_hash=park.shown_hash[:4],
+            final=not park.open and (call is None or call.settled),
+            to=recipient(args),
+            question=question,
+            suggestions=suggestions,
+            seen=aside(park.shown["seen"], most) if "seen" in park.shown else None,
+            preview=aside(park.shown["preview"], most) if "preview" in park.shown else None,
+            url=visible(str(park.shown["url"])) if park.shown.get("url") else None,
+            earlier=tuple(earlier(one, self.name_of, each) for one in park.shown.get("earlier", ())),
+            repeats=standing_in(repeated(args, self.texts)) if park.open else (),
+            warnings=warnings(args) if park.open else (),
+            whole=() if whole else fields,
+        )
+
+    def _fields(self, call: Call | None, but: Sequence[str]) -> tuple[Field, ...]:
+        if call is None:
+            return ()
+        tool = self.host.tools.get(call.tool)
+        made = fields_of(call.args, call.proposed_args, None if tool is None else tool.editable)
+        return tuple(field for field in made if field.name not in but)
+
+    def _choices(self, park: Park, *, whole: bool) -> tuple[str, ...]:
+        """In the order shown; what was not shown whole is reviewed before anything of it may run."""
+        own = tuple(str(c) for c in park.choices) or _CHOICES.get(park.kind, ())
+        if not whole:
+            hasty = (Verb.APPROVE, Verb.EDIT, Choice.SEND_AGAIN)
+            own = (Verb.REVIEW, *(c for c in own if c not in hasty)) if set(own) & set(hasty) else own
+        declined = sum(c.outcome is Outcome.DECLINED for c in self.story.calls)
+        if declined >= MANY_DECLINES and Verb.DECLINE_STOP in own:
+            own = (Verb.DECLINE_STOP, *(c for c in own if c != Verb.DECLINE_STOP))
+        return own
 
 
-def _found_out(call: Call | None) -> str:
-    return f"✔ Looked up at its destination: it {_went(call)}"
-
-
-def _went(call: Call | None) -> str:
-    return "went out" if call is not None and call.outcome is Outcome.SUCCEEDED else "did not go out"
-
-
-def _after(park: Park, call: Call | None) -> list[str]:
-    if park.choice is Choice.LOOK_UP:
-        return [f"it {_went(call)}"]
-    if call is None or park.kind is ParkKind.UNKNOWN:
-        return []
-    changes = [visible(edited(call))] if edited(call) else []
-    if call.state is not CallState.SETTLED:
-        return [*changes, _AFTER.get(call.state, "")]
-    came = _CAME_OF_IT.get(call.outcome, "") if call.outcome else ""
-    if call.outcome in (Outcome.FAILED, Outcome.VOID, Outcome.REFUSED) and "error" in call.result:
-        came = f"{came}: {visible(str(call.result['error']))}"
-    return [*changes, came] if came else changes
+def _question(park: Park, args: Json) -> tuple[str | None, tuple[str, ...]]:
+    """What is asked, and the answers suggested; of an app's tool that asks otherwise, nothing."""
+    if park.kind is not ParkKind.QUESTION or not isinstance(args.get("question"), str):
+        return None, ()
+    suggested = args.get("suggestions") or ()
+    texts = suggested if all(isinstance(one, str) for one in suggested) else ()
+    return aside(args["question"]), tuple(visible(one) for one in texts)

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 from typing import Final
 
 from core.agents import Agent
-from core.answers import code_of, decided_words
+from core.answers import code_of, decided_words, edited_by
 from core.audit import AuditEntry
-from core.cards import Card, card
+from core.cards import Card
 from core.chat import Answer, Table, Typed
 from core.commands import BY_NAME, Command, Line, listed, may, parse
 from core.decisions import Answering, Desk
@@ -23,11 +23,10 @@ from core.nearest import nearest
 from core.parks import Choice, DecisionKind, ParkKind
 from core.people import OrgState, Person, Role, Roster, Switch, SwitchMode
 from core.ports import Clock, ParkView, Query
-from core.poster import editable_by
+from core.poster import card_with
 from core.proposals import storable
 from core.switches import Pause, Practice, Resume, SwitchTo, holding
 from core.tasks import Json, Task
-from core.tools import typed as typed_value
 from core.visible import line, visible
 from core.work import Event, EventKind, Received
 
@@ -48,6 +47,7 @@ class Commanded:
     surface: str
     who: Person
     typed: Typed
+    room: int | None = None  # of the surface, for a card's arguments
 
     async def do(self, said: Line) -> Answer:
         """*said* is done. Raises NotYourDecision where the role does not reach so far."""
@@ -85,8 +85,8 @@ class Commanded:
 
     async def _card(self, view: ParkView) -> Card:
         roster = await self.desk.store.people.of(self.who.org)
-        pairs = [(view.park, view.call)]
-        return card(view.task, self.desk.agent(view.task.agent), pairs, roster, editable_by(self.desk.host))
+        story = await self.desk.store.ledger.story(view.task.ref)
+        return card_with(self.desk.host, story, roster, {view.park.token}, self.room)
 
     async def _show(self, said: Line) -> Answer:
         code = call_code(said.values["CODE"])
@@ -106,7 +106,7 @@ class Commanded:
     # ── deciding ─────────────────────────────────────────────────────────────────────────────
 
     def _answering(self) -> Answering:
-        return Answering(who=self.who, surface=self.surface, event_id=self.typed.event_id)
+        return Answering(who=self.who, surface=self.surface, event_id=self.typed.event_id, room=self.room)
 
     async def _decide(self, said: Line) -> Answer:
         """approve, decline, revise, answer, connected."""
@@ -120,11 +120,7 @@ class Commanded:
 
     async def _edit(self, said: Line) -> Answer:
         view = await self.desk.find(self.who, _call(said))
-        tool = self.desk.host.tools.get(view.call.tool) if view.call else None
-        changes: dict[str, Json] = {
-            name: text if tool is None else typed_value(tool, name, text)
-            for name, text in said.changes.items()
-        }
+        changes = edited_by(self.desk, view, said.changes)
         decision = Decision(kind=DecisionKind.EDIT)
         decided = await self.desk.decide(self._answering(), view, decision, changes=changes)
         return Answer(words=decided_words(self.who.name, view, decided))

@@ -39,11 +39,15 @@ CONNECT_SECONDS: Final = 900.0
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answering:
-    """A person at a surface, and the surface's own id of what they pressed or typed."""
+    """A person at a surface, and the surface's own id of what they pressed or typed.
+
+    *room*: characters of arguments that its cards show of a row; None: they show all, however long.
+    """
 
     who: Person
     surface: str
     event_id: str
+    room: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -75,7 +79,8 @@ class Desk:
 
         *changes*: an edit's fields, by name. The agent's own arguments with them in are checked against
         the tool here. Raises BadArguments by field, NothingToChange, and what `moves.people.decide`
-        raises: AlreadyDecided (who and when), ParkExpired, NotYourDecision (on record, too), OutOfDate.
+        raises: AlreadyDecided (who and when), ParkExpired, NotYourDecision (on record, too), OutOfDate,
+        NotShown.
         Source: states.md C6; Slack answers within 3 seconds, so no I/O but the store.
         """
         if decision.kind is DecisionKind.EDIT and view.park.open:  # else the move says what became of it
@@ -87,6 +92,7 @@ class Desk:
             token=view.park.token,
             version=view.park.version,
             shown_hash=view.park.shown_hash,
+            room=by.room,
         )
         spare = Spare(slip=slip(self.ids), call_id=CallId(self.ids.new()))
         of_budget = view.park.kind is ParkKind.LIMIT and view.park.shown.get("limit") == LimitKind.BUDGET
@@ -97,6 +103,14 @@ class Desk:
         except NotYourDecision as error:
             await self.store.parks.refused(click.token, by.who.id, by.surface, str(error))
             raise
+
+    async def reviewed(self, who: Person, view: ParkView) -> None:
+        """It is recorded that *who* read the whole of what *view* shows, to its last page (I32).
+
+        Raises NotYourDecision: nobody's look counts but that of one who may decide.
+        """
+        await self.may_decide(who, view)
+        await self.store.parks.viewed(who, view.park.token, view.park.shown_hash)
 
     async def connect_state(self, who: Person, view: ParkView) -> str:
         """What a sign-in carries to its return, so that it connects what *view* waits for, once (C12).

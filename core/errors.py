@@ -85,9 +85,10 @@ class ParkNotFound(DecisionError, LookupError):
 class AlreadyDecided(DecisionError):
     """It was already decided."""
 
-    def __init__(self, *, decision: str, by: str, at: datetime) -> None:
-        self.decision, self.by, self.at = decision, by, at
-        super().__init__(f"already {decision} by {by}, {at:%H:%M} UTC")
+    def __init__(self, *, decision: str, did: str, by: str, at: datetime, since: str = "") -> None:
+        """*decision*: approved; *did*: approved it; *since*: what has come of it, empty where nothing."""
+        self.decision, self.by, self.at, self.since = decision, by, at, since
+        super().__init__(f"{by} {did} at {at:%H:%M} UTC{f'; {since}' if since else ''}")
 
 
 class ParkExpired(DecisionError):
@@ -104,6 +105,10 @@ class OutOfDate(DecisionError):
     def __init__(self, *, version: int) -> None:
         self.version = version
         super().__init__(f"the card is out of date: version {version} waits now")
+
+
+class NotShown(DecisionError):
+    """The card shows only its beginning: open Review first, and read it to its last page."""
 
 
 class NothingToChange(DecisionError):

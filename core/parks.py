@@ -51,7 +51,7 @@ class Choice(StrEnum):
     STOP = "stop"  # limit: stop here
 
 
-RENDERER = "1"
+RENDERER = "2"
 """The version of what a card shows of a call (cards.py); part of the shown hash (I5)."""
 
 OUTSIDE: Final = "outside"

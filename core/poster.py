@@ -6,7 +6,7 @@ view looks and how a chat is reached is the surface's business.
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
@@ -15,10 +15,10 @@ from core.cards import Card, card, reminder
 from core.decisions import Desk
 from core.errors import ChatBusy, ChatError, ChatForbidden, ChatGone
 from core.host import BaseHost
-from core.ids import ParkId, TaskRef
+from core.ids import ParkId, TaskRef, Token
 from core.parks import Park
 from core.people import Roster
-from core.ports import Dead, Later, Post, Sent, Story
+from core.ports import Dead, Later, ParkView, Post, Sent, Story
 from core.report import Report, build
 from core.tasks import Json
 from core.work import PostKind
@@ -135,17 +135,26 @@ class Place:
     owner_call: int | None = None
 
 
-def card_of(desk: Desk, story: Story, roster: Roster, place: Place) -> Card | None:
-    """The card of *place*; None while it has no park to show."""
+def card_of(desk: Desk, story: Story, roster: Roster, place: Place, room: int | None = None) -> Card | None:
+    """The card of *place* on a surface with *room*; None while it has no park to show."""
     shown = [(p, c) for p, c in pairs_of(story) if _is_on(p, c, place)]
-    if not shown:
-        return None
-    return card(story.task, desk.agent(story.task.agent), shown, roster, editable_by(desk.host))
+    return card(story, shown, roster, desk.host, room) if shown else None
 
 
-def editable_by(host: BaseHost) -> dict[str, frozenset[str]]:
-    """What a person may change of each tool's arguments."""
-    return {name: tool.editable for name, tool in host.tools.items()}
+def place(view: ParkView) -> tuple[object, ...]:
+    """What is asked on one card: the calls of a round, one that is sent again by itself, a limit."""
+    call = view.call
+    if call is None or call.round is None:
+        return (view.park.id,)
+    return view.task.ref, call.episode, call.round
+
+
+def card_with(
+    host: BaseHost, story: Story, roster: Roster, tokens: Collection[Token], room: int | None = None
+) -> Card:
+    """The card of the parks of these *tokens*, wherever else they stand as well."""
+    shown = [(p, c) for p, c in pairs_of(story) if p.token in tokens]
+    return card(story, shown, roster, host, room)
 
 
 def pairs_of(story: Story) -> Sequence[tuple[Park, Call | None]]:

@@ -27,8 +27,8 @@ MAX_ERROR = 500
 MAX_ACCOUNT = 80
 """Characters of an account's name, which the model reads as ours: a name, and no room for a letter."""
 
-_ROUND = str.maketrans("[]", "()")
-"""Our notes begin with a word in brackets."""
+_ROUND = str.maketrans("[]⟨⟩", "()()")
+"""Our notes begin with a word in brackets; what is spelled out here is not spelled out again on a card."""
 
 MAX_URL = 2000
 """Characters of an address that every browser takes."""

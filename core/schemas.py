@@ -205,6 +205,19 @@ def types(schema: Json, field: str) -> frozenset[str]:
     return _types(("properties", field), places)
 
 
+def declared(schema: Json, field: str) -> dict[str, Json]:
+    """What *schema* says of its property *field* itself, references followed; of a form or null, the form."""
+    places = dict(_places(canonical.load(canonical.dump(schema)), ()))
+    part = places.get(("properties", field))
+    said: dict[str, Json] = {}
+    while isinstance(part, dict):
+        said = {**part, **said}
+        forms = [one for key in ("anyOf", "oneOf") for one in part.get(key, ()) if one != {"type": "null"}]
+        target = _target(part.get("$ref", ""))
+        part = places.get(target) if target is not None else forms[0] if len(forms) == 1 else None
+    return said
+
+
 def _types(place: Place, places: Mapping[Place, Json]) -> frozenset[str]:
     part = places.get(place)
     if not isinstance(part, dict):

@@ -239,12 +239,16 @@ def typed(tool: Tool, field: str, text: str) -> Json:
         except ValueError as error:
             unread.append(f"{words} ({error})" if str(error) else words)
             continue
-        found = schemas.problems(tool.parameters, {field: value})
-        about = {at: said for at, said in found.items() if at.partition(".")[0] == field}
-        if not about:
+        if not (about := misfits(tool, field, value)):
             return value
         misfit = misfit or about
     raise BadArguments(misfit or {field: f"must be {' or '.join(reversed(unread))}"})
+
+
+def misfits(tool: Tool, field: str, value: Json) -> dict[str, str]:
+    """What is wrong with *value* as *field*, whatever the other arguments are, by place within it."""
+    found = schemas.problems(tool.parameters, {field: value})
+    return {at: said for at, said in found.items() if at.partition(".")[0] == field}
 
 
 def _null(text: str) -> None:

@@ -1,15 +1,46 @@
-"""Text as it is to be read: what would hide or reorder other characters is spelled out."""
+"""Text as it is to be read: what would hide or reorder other characters is spelled out, and is read back."""
 
+import re
 import unicodedata
+from typing import Final
 
 _HIDDEN = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
-_FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5")
-"""Letters and marks that are drawn as nothing."""
+_FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5\U00016fe4\U0001d159")
+"""Letters, marks and signs that are drawn as nothing."""
+_VARIATIONS: Final = (("\u180b", "\u180f"), ("\ufe00", "\ufe0f"), ("\U000e0100", "\U000e01ef"))
+"""What chooses how the sign before it is drawn, first and last of each block."""
+
+_OPENS: Final = "⟨"
+"""How a spelled-out character begins; in the text itself it is spelled out too, so that none is forged."""
+_SPELLED = re.compile("⟨U\\+([0-9A-F]{4,6})⟩")
 
 
 def visible(text: str, *, lines: bool = False) -> str:
-    """*text* with every character that hides or reorders others spelled out; line breaks kept if *lines*."""
-    return "".join(c if _shows(c, lines=lines) else f"⟨U+{ord(c):04X}⟩" for c in text)
+    """*text* with every character that hides or reorders others spelled out; line breaks kept if *lines*.
+
+    No two texts are shown alike: `raw` has the text again.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if _shows(c, lines=lines) and c != _OPENS else f"⟨U+{ord(c):04X}⟩" for c in text)
+
+
+def raw(seen: str) -> str:
+    """The text that `visible` shows as *seen*; of words a person typed, those with what they spelled out."""
+    return _SPELLED.sub(lambda spelled: _character(spelled), seen)
+
+
+def _character(spelled: re.Match[str]) -> str:
+    code = int(spelled[1], 16)
+    return chr(code) if code <= 0x10FFFF else spelled[0]
+
+
+def cut(seen: str, most: int) -> str:
+    """The first *most* characters of what is *seen*, fewer where a spelled-out one would be cut in two."""
+    part = seen[:most]
+    opened = part.rfind(_OPENS)
+    inside = len(part) < len(seen) and opened >= 0 and "⟩" not in part[opened:]
+    return part[:opened] if inside else part
 
 
 def hidden(text: str) -> str | None:
@@ -38,11 +69,11 @@ def _is_sign(c: str) -> bool:
 def line(text: str, limit: int) -> str:
     """*text* on one line, visible, cut to *limit* characters."""
     seen = visible(text[: limit + 1])  # cut first, so that a huge text costs nothing
-    return seen if len(seen) <= limit else f"{seen[: limit - 1]}…"
+    return seen if len(seen) <= limit else f"{cut(seen, limit - 1)}…"
 
 
 def _shows(c: str, *, lines: bool) -> bool:
     if c == "\n":
         return lines
-    variation = "\ufe00" <= c <= "\ufe0f" or "\U000e0100" <= c <= "\U000e01ef"
+    variation = any(first <= c <= last for first, last in _VARIATIONS)
     return unicodedata.category(c) not in _HIDDEN and c not in _FILLERS and not variation

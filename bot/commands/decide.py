@@ -4,19 +4,18 @@ from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
-from adapters.console import led, text
+from adapters.console import led
 from bot.commands.session import SURFACE, Session, call_named, console, session, task_named, words
-from core.calls import Outcome
-from core.cards import shown_value
+from core.answers import code_of, decided_words
 from core.decisions import Answering
-from core.errors import BadArguments, ParkNotFound
+from core.errors import BadArguments, DecisionError, ParkNotFound
+from core.forms import Form, changes_in, form
 from core.ids import call_code
 from core.lookups import look_up
-from core.moves.people import Decided, Decision, said
+from core.moves.people import Decided, Decision
 from core.parks import Choice, DecisionKind, ParkKind
 from core.ports import ParkView
 from core.tasks import Json
-from core.tools import typed
 from core.visible import visible
 
 
@@ -37,6 +36,13 @@ async def decline(code: str, reason: str | None, as_: str | None, *, stop: bool)
     """The call is declined, with the reason for the agent; its task stopped along with it if *stop*."""
     told = words(reason) if reason else None
     await _decide(code, Decision(kind=DecisionKind.DECLINE, reason=told, and_stop=stop), as_)
+
+
+async def revise(code: str, how: str, as_: str | None) -> None:
+    """The call is sent back with how it is to be changed: it does not run, and the agent proposes anew."""
+    if not words(how):
+        raise DecisionError('say how it is to be changed: revise t-1.2 "ask them first"')
+    await _decide(code, Decision(kind=DecisionKind.REVISE, reason=words(how)), as_)
 
 
 async def answer(code: str, said_: str, as_: str | None) -> None:
@@ -91,7 +97,7 @@ async def looked_up(here: Session, view: ParkView) -> Text:
     """*view* is settled as the destination says; the line that tells it. Raises what look_up raises."""
     decided = await look_up(here.app.desk, here.app.clock, _answering(here), view)
     if decided is None:
-        return led(f"{name_of(view)} ", "bold").append("can't be looked up now: it still may have gone out.")
+        return led(f"{code_of(view)} ", "bold").append("can't be looked up now: it still may have gone out.")
     return decided_line(here.who.name, view, decided)
 
 
@@ -109,78 +115,31 @@ def _answering(here: Session) -> Answering:
 
 def changes_of(here: Session, view: ParkView, assignments: Sequence[str]) -> dict[str, Json]:
     """What ``field=value`` texts mean for the call's tool. Raises BadArguments by field, all at once."""
-    changes: dict[str, Json] = {}
+    given: dict[str, str] = {}
     wrong: dict[str, str] = {}
     for assignment in assignments:
         field, equals, value = assignment.partition("=")
         if not equals:
             wrong[visible(field)] = "write it as field=value"
-            continue
+        given[field] = value
+    changes: dict[str, Json] = dict(given)
+    if (made := form_of(here, view)) is not None:
         try:
-            changes[field] = value_of(here, view, field, value)
+            changes = changes_in(made, given)
         except BadArguments as error:
-            wrong |= error.problems
+            wrong = {**error.problems, **wrong}
     if wrong:
         raise BadArguments(wrong)
     return changes
 
 
-def value_of(here: Session, view: ParkView, field: str, value: str) -> Json:
-    """What typing *value* for *field* means; where the tool is gone, its text, for the desk to refuse."""
+def form_of(here: Session, view: ParkView) -> Form | None:
+    """The form of the call that *view* shows; None where its tool is gone, which the desk refuses."""
     tool = here.app.host.tools.get(view.call.tool) if view.call else None
-    return value if tool is None else typed(tool, field, value)
+    return None if tool is None or view.call is None else form(tool, view.call.args)
 
 
 def decided_line(who: str, view: ParkView, decided: Decided) -> Text:
     """t-1.2 approved with changes by ada: amount 24.00 → 18.50. A worker runs it."""
-    park = decided.park
-    line = led(f"{name_of(view)} ", "bold").append(f"{said(park)} by {visible(who)}")
-    details = _details(view, decided)
-    if details:
-        line.append(": ").append_text(text(details))
-    stop = "" if details.endswith((".", "!", "?")) else "."
-    return line.append(f"{stop} {_what_follows(decided)}")
-
-
-def name_of(view: ParkView) -> str:
-    """t-1.2, or t-1 for a park about the task itself."""
-    return view.task.code if view.call is None else f"{view.task.code}.{view.call.number}"
-
-
-def _details(view: ParkView, decided: Decided) -> str:
-    park = decided.park
-    if park.decision is DecisionKind.EDIT and view.call and decided.call:
-        return ", ".join(differences(view.call.args, decided.call.args))
-    return park.reason or ""
-
-
-def differences(before: Mapping[str, Json], after: Mapping[str, Json]) -> list[str]:
-    """amount 24.00 → 18.50, for every field that is another."""
-    names = [*before, *(name for name in after if name not in before)]
-    shown = [
-        (name, *(shown_value(args[name]) if name in args else "(not set)" for args in (before, after)))
-        for name in names
-    ]
-    return [f"{name} {old} → {new}" for name, old, new in shown if old != new]
-
-
-def _what_follows(decided: Decided) -> str:
-    park, task = decided.park, decided.task
-    if park.choice is Choice.LOOK_UP and decided.call is not None:
-        return _FOLLOWS[Choice.WENT_OUT if decided.call.outcome is Outcome.SUCCEEDED else Choice.DID_NOT]
-    if task.stop_by is not None:
-        return f"{task.code} is stopped." if task.ended else f"{task.code} stops."
-    return _FOLLOWS.get(park.choice or park.decision, "") or "The agent is told."
-
-
-_FOLLOWS: Mapping[Choice | DecisionKind | None, str] = {
-    DecisionKind.APPROVE: "A worker runs it.",
-    DecisionKind.EDIT: "A worker runs it.",
-    DecisionKind.DECLINE: "It is not run; the agent is told.",
-    DecisionKind.CONNECTED: "The agent may make the call again.",
-    Choice.WENT_OUT: "It counts as done.",
-    Choice.DID_NOT: "It counts as not done.",
-    Choice.SEND_AGAIN: "A worker runs it once more.",
-    Choice.MORE_ROUNDS: "The task goes on.",
-    Choice.MORE_TOKENS: "The task goes on.",
-}
+    code, _, rest = decided_words(who, view, decided).partition(" ")
+    return led(f"{code} ", "bold").append(rest)

@@ -22,14 +22,14 @@ from adapters.console import (
 from bot.commands.session import console, session, task_named
 from core.calls import Call, Outcome
 from core.canonical import dump
-from core.cards import card
 from core.gate import Ruling
 from core.gate import words as rule_words
 from core.moves.people import said
 from core.parks import Park, ParkState
 from core.people import Roster
-from core.ports import Query, Story
-from core.poster import editable_by
+from core.ports import ParkView, Query, Story
+from core.poster import card_with, place
+from core.standing import broke_off, notice, stands_still
 from core.tasks import Json, Message, MessageKind, Task
 from core.transcript import edited, result_text
 from core.visible import visible
@@ -38,6 +38,8 @@ MANY = 200
 """How much a list shows at the most."""
 LINE = 100
 """Characters of a goal in a list."""
+WIDE = 80
+"""Columns of a terminal from which on a list says when, and by whom."""
 
 
 # ── lists ────────────────────────────────────────────────────────────────────────────────────
@@ -46,31 +48,43 @@ LINE = 100
 async def tasks(as_: str | None, limit: int) -> None:
     """The newest tasks, a line each."""
     async with session(as_) as here:
-        found = await here.app.store.ledger.find(here.who.org, Query(limit=limit))
-        waits: dict[str, list[str]] = defaultdict(list)
-        for view in await here.app.store.parks.waiting_for(here.who, MANY):
-            waits[view.task.id].append(str(view.park.kind))
+        app, org = here.app, here.who.org
+        found = await app.store.ledger.find(org, Query(limit=limit))
+        notes: dict[str, list[str]] = defaultdict(list)
+        for view in await app.store.parks.waiting_for(here.who, MANY):
+            notes[view.task.id].append(str(view.park.kind))
+        organization, switches = (
+            (await app.store.people.of(org)).organization,
+            await app.store.people.switches(org),
+        )
+        for task in found:
+            name = app.desk.agent(task.agent).name
+            if (why := stands_still(task, name, organization, switches, app.clock.now())) is not None:
+                notes[task.id].append(why)
     if not found:
         console().print('No tasks yet. Open one: python -m bot new "refund the mug that arrived broken"')
         return
-    console().print(_tasks_table(found, waits))
+    screen = console()
+    screen.print(_tasks_table(found, notes, wide=screen.width >= WIDE))
 
 
-def _tasks_table(found: Iterable[Task], waits: dict[str, list[str]]) -> Table:
+def _tasks_table(found: Iterable[Task], notes: dict[str, list[str]], *, wide: bool) -> Table:
+    """A line each; a narrow terminal has no room for who works on it since when."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("Task", no_wrap=True)
-    table.add_column("State", no_wrap=True)
-    table.add_column("Waits for")
-    table.add_column("Agent", no_wrap=True)
-    table.add_column("Opened", no_wrap=True)
-    table.add_column("Goal", overflow="fold")
+    table.add_column("State", no_wrap=wide)
+    table.add_column("Waits for", overflow="fold")
+    if wide:
+        table.add_column("Agent", no_wrap=True)
+        table.add_column("Opened", no_wrap=True)
+    table.add_column("Goal", overflow="fold", ratio=None if wide else 1)
     for task in found:
+        own = [text(task.agent), Text(f"{task.created_at:%d %b %H:%M}", style="dim")] if wide else []
         table.add_row(
             Text(task.code, style="bold"),
             state_text(task),
-            Text(", ".join(dict.fromkeys(waits.get(task.id, ())))),
-            text(task.agent),
-            Text(f"{task.created_at:%d %b %H:%M}", style="dim"),
+            text(", ".join(dict.fromkeys(notes.get(task.id, ())))),
+            *own,
             text(shortened(goal_words(task.goal))),
         )
     return table
@@ -80,12 +94,14 @@ async def pending(as_: str | None) -> None:
     """A card for each call that waits, oldest first."""
     screen = console()
     async with session(as_) as here:
-        views = await here.app.store.parks.waiting_for(here.who, MANY)
-        roster = await here.app.store.people.of(here.who.org)
-        desk = here.app.desk
+        app, views = here.app, await here.app.store.parks.waiting_for(here.who, MANY)
+        roster = await app.store.people.of(here.who.org)
+        together: dict[tuple[object, ...], list[ParkView]] = defaultdict(list)
         for view in views:
-            pairs = [(view.park, view.call)]
-            shown = card(view.task, desk.agent(view.task.agent), pairs, roster, editable_by(desk.host))
+            together[place(view)].append(view)
+        for group in together.values():
+            story = await app.store.ledger.story(group[0].task.ref)
+            shown = card_with(app.host, story, roster, {view.park.token for view in group})
             screen.print(CardView(shown, Answers.COMMANDS))
     if not views:
         screen.print("Nothing waits.")
@@ -101,14 +117,19 @@ async def show(code: str, as_: str | None) -> None:
         story = await here.app.store.ledger.story(task.ref)
         roster = await here.app.store.people.of(here.who.org)
         agent = here.app.desk.agent(task.agent).name
-    print_story(console(), story, roster, agent)
+        switches = await here.app.store.people.switches(here.who.org)
+        still = stands_still(story.task, agent, roster.organization, switches, here.app.clock.now())
+    notes = (still, notice(story.task, story.audit), broke_off(story.task))
+    print_story(console(), story, roster, agent, [note for note in notes if note is not None])
 
 
-def print_story(screen: Console, story: Story, roster: Roster, agent: str) -> None:
-    """Goal and state; then everything said, called, decided and run, in its order."""
+def print_story(screen: Console, story: Story, roster: Roster, agent: str, notes: Sequence[str] = ()) -> None:
+    """Goal and state, with *notes* on it; then everything said, called, decided and run, in its order."""
     task = story.task
     screen.print(led(f"{task.code}  ", "bold").append_text(text(goal_words(task.goal), lines=True)))
     screen.print(_facts(task, roster, agent))
+    for note in notes:
+        screen.print(Text("      ").append_text(text(note, "yellow")))
     for message in story.messages:
         screen.print()
         screen.print(_said(message, roster, agent))
@@ -122,7 +143,8 @@ def print_story(screen: Console, story: Story, roster: Roster, agent: str) -> No
         screen.print()
         screen.print(_limit(park, roster))
     screen.print()
-    screen.print(Text(f"{len(story.audit)} audit entries", style="dim"))
+    entries = "1 audit entry" if len(story.audit) == 1 else f"{len(story.audit)} audit entries"
+    screen.print(Text(entries, style="dim"))
 
 
 def state_text(task: Task) -> Text:

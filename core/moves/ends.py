@@ -123,6 +123,10 @@ def stop(by: str, *, surface: str | None = None) -> Move[TaskState]:
     return move
 
 
+WHY: Final = "why"
+"""In the facts of a delay: the words of its notice."""
+
+
 def give_back(run: Run, *, release: Spend | None = None) -> Move[None]:
     """The task is queued again (T8). *release* gives back a reservation of which nothing was used."""
     return _given_back(run, lambda work, at: None, None, release)
@@ -166,14 +170,15 @@ def _given_back(
             not_before=not_before,
             attempts=0,
         )
+        facts: dict[str, Json] = {"delayed": not_before is not None}
         posts: tuple[PostIntent, ...] = ()
         if notice is not None:
-            posts = (_notice(task, notice),)
+            posts, facts = (_notice(task, notice),), {**facts, WHY: notice}
         change = Change(
             task=task,
             posts=posts,
             spend=() if release is None else (release,),
-            entry=entry(worker(run), "give_back", facts={"delayed": not_before is not None}),
+            entry=entry(worker(run), "give_back", facts=facts),
         )
         return change, None
 

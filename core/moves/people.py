@@ -11,6 +11,7 @@ from core.errors import (
     AlreadyDecided,
     DecisionError,
     IllegalMove,
+    NotShown,
     NotYourDecision,
     OutOfDate,
     ParkExpired,
@@ -37,6 +38,7 @@ from core.moves.effects import found_note
 from core.parks import OUTSIDE, Choice, DecisionKind, Park, ParkKind, ParkState, Slip
 from core.people import Person, Roster
 from core.plan import over_budget
+from core.shown import shown_whole
 from core.tasks import Json, MessageKind, Prio, Task, TaskState
 from core.work import Change, Event, EventKind, Lost, Move, NewMessage, PostIntent, PostKind, TaskEvent, Work
 
@@ -63,7 +65,10 @@ class Decision:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Click:
-    """A decision as it came in: who, from where, on exactly which version of what."""
+    """A decision as it came in: who, from where, on exactly which version of what.
+
+    *room*: of its surface, characters of arguments that a row shows; None: it shows all.
+    """
 
     who: Person
     surface: str
@@ -71,6 +76,7 @@ class Click:
     token: Token
     version: int
     shown_hash: str
+    room: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,8 +101,8 @@ def decide(click: Click, decision: Decision, agent: Agent, spare: Spare) -> Move
 
     Needs: token, event_id and roster; usage, where more of a budget is asked for. The waiting task is
     queued once something can run. Raises ParkNotFound, NotYourDecision, AlreadyDecided, ParkExpired,
-    ParkWithdrawn, OutOfDate, or DecisionError where this park can't be decided so, or the event
-    decided another one.
+    ParkWithdrawn, OutOfDate, NotShown, or DecisionError where this park can't be decided so, or the
+    event decided another one.
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, Decided]:
@@ -107,6 +113,7 @@ def decide(click: Click, decision: Decision, agent: Agent, spare: Spare) -> Move
         park = _open_park(work, click)
         call = work.call(park.call_id)
         _check_person(work, park, click.who, decision)
+        _check_shown(park, call, decision, click)
         if again is not None:
             raise DecisionError("this click decided something else already: press the button once more")
         decided = replace(
@@ -158,7 +165,8 @@ def _raise_ended(work: Work, park: Park) -> None:
     if park.state is ParkState.DECIDED:
         assert park.decided_at is not None
         by = work.roster.name(park.by_person) if work.roster else "somebody"
-        raise AlreadyDecided(decision=said(park), by=by, at=park.decided_at)
+        since = _since(park, work.call(park.call_id))
+        raise AlreadyDecided(decision=said(park), did=did(park), by=by, at=park.decided_at, since=since)
     if park.state is ParkState.EXPIRED:
         raise ParkExpired
     if park.state is ParkState.WITHDRAWN:
@@ -196,6 +204,58 @@ def said(park: Park) -> str:
     if park.decision is DecisionKind.CHOICE:
         return _CHOSEN[park.choice] if park.choice else "decided"
     return _SAID[park.decision] if park.decision else "decided"
+
+
+_DID: Final = {
+    DecisionKind.APPROVE: "approved it",
+    DecisionKind.EDIT: "approved it with changes",
+    DecisionKind.DECLINE: "declined it",
+    DecisionKind.REVISE: "sent it back",
+    DecisionKind.ANSWER: "answered it",
+    DecisionKind.CONNECTED: "connected it",
+    Choice.WENT_OUT: "said that it went out",
+    Choice.DID_NOT: "said that it did not go out",
+    Choice.SEND_AGAIN: "had it sent again",
+    Choice.LOOK_UP: "had it looked up",
+    Choice.MORE_ROUNDS: "gave it more rounds",
+    Choice.MORE_TOKENS: "gave it more tokens",
+    Choice.STOP: "stopped it",
+}
+
+_HAS_COME: Final = {
+    Outcome.SUCCEEDED: "it has run",
+    Outcome.FAILED: "it failed",
+    Outcome.UNKNOWN: "it may have gone out",
+    Outcome.OBSERVED: "it was only recorded",
+    Outcome.WITHDRAWN: "then the task was stopped",
+    Outcome.VOID: "it did not run: it was no longer the same",
+    Outcome.SKIPPED: "it was skipped",
+    Outcome.DUPLICATE: "it was not repeated",
+}
+
+
+def did(park: Park) -> str:
+    """A decided park's decision, as what somebody did: approved it, had it sent again, …"""
+    key = park.choice if park.decision is DecisionKind.CHOICE else park.decision
+    return _DID[key] if key else "decided it"
+
+
+def _since(park: Park, call: Call | None) -> str:
+    """What has come of an approved call; of other decisions nothing has to."""
+    if call is None or park.decision not in (DecisionKind.APPROVE, DecisionKind.EDIT):
+        return ""
+    if call.outcome is not None:
+        return _HAS_COME.get(call.outcome, "")
+    return "it is running" if call.state is CallState.EXECUTING else "it has not run yet"
+
+
+def _check_shown(park: Park, call: Call | None, decision: Decision, click: Click) -> None:
+    """Nothing runs by a click where its arguments were neither shown whole nor opened (I32)."""
+    runs = lets_run(decision.kind, decision.choice)
+    if call is None or not runs or shown_whole(call.args, call.proposed_args, click.room):
+        return
+    if not any(v["person"] == click.who.id and v["digest"] == park.shown_hash for v in park.viewed or ()):
+        raise NotShown
 
 
 def _check_person(work: Work, park: Park, who: Person, decision: Decision) -> None:
@@ -402,6 +462,7 @@ def amended(park: Park, call: Call, args: Json, changed_hash: str, slip: Slip) -
         shown={k: v for k, v in park.shown.items() if k != "preview"},  # of other arguments
         shown_hash=changed_hash,
         patch=patch,
+        viewed=None,
     )
     return old, new
 

@@ -321,7 +321,7 @@ class Shop:
         (call,) = [c for c in story.calls if c.number == number]
         pairs: list[tuple[Park, Call | None]] = [(p, call) for p in story.parks if p.call_id == call.id]
         roster = await self.store.people.of(ORG)
-        return cards.card(story.task, self.desk.agent(story.task.agent), pairs, roster)
+        return cards.card(story, pairs, roster, self.host)
 
     async def send(self) -> list[Post]:
         """Every due post is on the surface now, its message named after the post."""

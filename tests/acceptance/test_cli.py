@@ -78,7 +78,7 @@ async def test_an_approved_call_runs_once_and_a_second_click_is_told_who_came_fi
     await parked(bot)
     assert (await bot.does("approve", "t-1.2")).out == "t-1.2 approved by ada. A worker runs it.\n"
     again = await bot.refuses("decline", "t-1.2", "too late")
-    assert re.fullmatch(r"already approved by ada, \d\d:\d\d UTC", again)
+    assert re.fullmatch(r"ada approved it at \d\d:\d\d UTC; it has not run yet", again)
     worked = await bot.works()
     assert "Done refund order_id A7, amount 24.00" in worked.words
     assert bot.refunds == [("A7", "24.00")]

@@ -64,4 +64,4 @@ async def test_what_may_have_gone_out_is_looked_up_from_the_terminal(
 
     assert looked.out == "t-1.1 looked up by ada. It counts as done.\n"
     refused = await bot.refuses("settle", "t-1.1", "went-out")
-    assert refused.startswith("already looked up by ada, ")
+    assert refused.startswith("ada had it looked up at ")

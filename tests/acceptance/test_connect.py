@@ -348,7 +348,7 @@ async def test_a_sign_in_that_returns_after_the_card_was_declined_wakes_nothing(
     before = await shop.story(task)
     assert await shop.desk.connected(by(shop), state) is None
     assert await shop.story(task) == before
-    with pytest.raises(AlreadyDecided, match="already declined by U1"):
+    with pytest.raises(AlreadyDecided, match="U1 declined it at "):
         await connect(shop, view)
 
 

@@ -354,7 +354,9 @@ async def test_s13_a_wrong_person_is_refused_privately_and_on_record(office: Off
     eve, gone = office.seat(U9), replace_account(office.seat(U9), "U77")
     chat_ref, row = office.chat.button("t-1.1")
     before = list(office.chat.shown.values())
-    assert (await eve.presses("t-1.1", "approve")).words == "This is not yours to decide: only owners and approvers decide."
+    assert (
+        await eve.presses("t-1.1", "approve")
+    ).words == "This is not yours to decide: only owners and approvers decide."
     assert (await gone.presses("t-1.1", "approve")).words.startswith("I don't know you here.")
     forged = replace(eve.press(row, "approve", chat_ref=chat_ref), token=Token("forged"))
     assert (await eve.brings(forged)).words.startswith("This button is no longer valid.")

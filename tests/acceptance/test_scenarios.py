@@ -59,7 +59,7 @@ async def test_s01_a_double_click_on_two_workers_runs_the_call_once(street: Stre
     await asyncio.gather(one.run(), other.run())
     story = await one.story(task)
     (park,) = story.parks
-    assert str(told) == f"already approved by U1, {park.decided_at:%H:%M} UTC"
+    assert str(told) == f"U1 approved it at {park.decided_at:%H:%M} UTC; it has not run yet"
     assert street.world.effects == [REFUNDED]
     assert [(actor, facts["decision"]) for actor, facts in decisions(story)] == [(U1.id, "approve")]
     assert await street.sql.posts(task) == {"card": 1, "report": 1}

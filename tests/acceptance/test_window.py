@@ -72,7 +72,7 @@ async def test_what_another_task_sent_asks_and_shows_it_though_it_would_run_alon
     (row,) = (await shop.drawn(second)).rows
     assert row.why == "It asks since another task sent the same, or may have."
     (line,) = row.earlier
-    assert line.startswith(f"{first.code}.1, sam, ") and line.endswith(" · succeeded")
+    assert line.startswith(f"{first.code}.1 by Sam, ") and line.endswith(" · done")
 
     await shop.approve(view)
     await shop.run()
@@ -256,5 +256,5 @@ async def test_a_card_shows_the_beginning_of_what_was_sent_before(street: Street
     await sent(shop)
     (row,) = (await shop.drawn(await shop.parked())).rows
     (line,) = row.earlier
-    assert "x… (the first 1,000 of 5," in line and line.endswith(" · succeeded")
+    assert "x… (the first 1,000 of 5," in line and line.endswith(" · done")
     assert len(line) < 1200

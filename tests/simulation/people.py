@@ -232,10 +232,13 @@ class People:
         approves = decision.kind in (DecisionKind.APPROVE, DecisionKind.EDIT) or (
             decision.choice is Choice.SEND_AGAIN
         )
+        small = self.clicks % 4 == 0  # a screen that has no room for arguments
         self.watch.pressed[event_id] = Pressed(
-            by=who.id, token=view.park.token, args=shown, approves=approves
+            by=who.id, token=view.park.token, args=shown, approves=approves, whole=not small
         )
-        by = Answering(who=who, surface=SURFACE, event_id=event_id)
+        by = Answering(who=who, surface=SURFACE, event_id=event_id, room=0 if small else None)
+        if small and self.clicks % 8 == 0:
+            await self._read(who, view)
         for _ in range(3 if not self.faults.strikes(Fault.CLICKED_TWICE, 0.2) else 4):
             try:
                 await self._process().desk.decide(by, view, decision, changes=changes)
@@ -246,6 +249,13 @@ class People:
                 return
             if self.rng.random() < 0.9:
                 return
+
+    async def _read(self, who: Person, view: ParkView) -> None:
+        """They open the whole of what a small screen has no room for."""
+        with contextlib.suppress(Died, GatepostError):
+            await self._process().desk.reviewed(who, view)
+            self.watch.read.add((who.id, view.park.token))
+            self.watch.seen["read to its end"] += 1
 
     async def _write_to_some(self) -> None:
         tasks = self.store.rows.tasks_of(self.org)

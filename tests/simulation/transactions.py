@@ -42,7 +42,7 @@ _RUNS = (DecisionKind.APPROVE, DecisionKind.EDIT)
 
 def check(watch: Watch, wrote: Sequence[Wrote]) -> None:
     """Raises Violation."""
-    changed = [w for w in wrote if w.table in _ROWS]
+    changed = [w for w in wrote if w.table in _ROWS and not _only_viewed(w)]
     entries = [w.after for w in wrote if w.table == "audit entry" and w.before is None]
     _trail(wrote)
     for w in wrote:
@@ -59,6 +59,12 @@ def check(watch: Watch, wrote: Sequence[Wrote]) -> None:
         _ROWS[w.table](watch, w, entries[0] if entries else None)
     for task in _tasks(watch, changed):
         _waits(watch, task)
+
+
+def _only_viewed(w: Wrote) -> bool:
+    """Somebody read a card to its end, which is kept on its park by itself."""
+    before = w.before
+    return w.table == "park" and before is not None and replace(before, viewed=w.after.viewed) == w.after
 
 
 def _trail(wrote: Sequence[Wrote]) -> None:
@@ -314,6 +320,8 @@ def _decided(watch: Watch, park: Park, entry: AuditEntry) -> None:
         demand(click is not None, f"I15: {park.kind} {park.decision} is decided, and nobody clicked")
         assert click is not None
         by = click.by
+        seen = click.whole or (click.by, click.token) in watch.read
+        demand(seen or not click.approves, "I32: it was approved by somebody who had not seen it whole")
     demand(by == park.by_person, "I14: another person is said to have decided")
     demand(entry.actor == park.by_person, "I34: the trail names another person")
     late = park.expires_at is not None and park.decided_at is not None and park.decided_at >= park.expires_at

@@ -25,12 +25,16 @@ from tests.simulation.rules import Violation, demand
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pressed:
-    """A click that a person of the world made: who, on which token, having been shown which arguments."""
+    """A click that a person of the world made: who, on which token, having been shown which arguments.
+
+    *whole*: all of them were on the screen.
+    """
 
     by: PersonId
     token: Token
     args: Json  # what would run by it: as shown, or as edited
     approves: bool
+    whole: bool = True
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -50,6 +54,7 @@ class Watch:
     now: Callable[[], datetime]
     limits: Limits
     pressed: dict[str, Pressed] = field(default_factory=dict)  # by event id
+    read: set[tuple[PersonId, Token]] = field(default_factory=set)  # who opened the whole of which card
     written: dict[str, Written] = field(default_factory=dict)  # messages, by event id
     tampered: set[CallId] = field(default_factory=set)
     broken: Violation | None = None

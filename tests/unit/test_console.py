@@ -8,15 +8,26 @@ from io import StringIO
 import pytest
 from rich.console import Console, RenderableType
 
-from adapters.console import Answers, CardView, ConsoleSurface, ReportView, Terminal, arguments
+from adapters.console import (
+    Answers,
+    CardView,
+    ConsoleSurface,
+    ReportView,
+    Terminal,
+    arguments,
+    field_view,
+    keys_table,
+)
 from core.calls import Call, CallState, Outcome
-from core.cards import Card, Field, Row
+from core.cards import Card, Row
 from core.errors import ChatError
+from core.forms import Input, Kind
 from core.gate import Verdict
 from core.ids import CallId, OrgId, TaskId
 from core.parks import ParkKind
 from core.poster import Notice
 from core.report import Line, Report
+from core.shown import Field
 from core.tasks import Origin, Task, TaskState
 from core.visible import visible
 
@@ -37,7 +48,7 @@ def row(**changes: object) -> Row:
         risk="spend",
         why="spend asks first in a task you asked for (setting: ask)",
         fields=fields,
-        choices=("approve", "edit", "decline"),
+        choices=("approve", "edit", "decline", "revise", "decline_stop"),
         status=None,
         expires_at=AT,
         short_hash="a1b2",
@@ -46,7 +57,14 @@ def row(**changes: object) -> Row:
 
 
 def card(*rows: Row, unread: int = 0) -> Card:
-    return Card(task_code="t-12", agent="Sam", goal="refund the mug", rows=rows or (row(),), unread=unread)
+    return Card(
+        task_code="t-12",
+        agent="Sam",
+        goal="refund the mug",
+        rows=rows or (row(),),
+        unread=unread,
+        asked="asked by Ada",
+    )
 
 
 def call(**changes: object) -> Call:
@@ -110,15 +128,17 @@ def unwrapped(text: str) -> str:
 def test_a_card_says_who_wants_what_why_until_when_and_how_to_answer() -> None:
     assert printed(CardView(card()), width=60) == (
         "╭─ Sam wants to refund · spend ────────────────────────────╮\n"
-        "│ t-12: refund the mug                                     │\n"
+        "│ t-12, asked by Ada: refund the mug                       │\n"
         "│                                                          │\n"
         "│   order_id  A7                                           │\n"
         "│   amount    24.00 → 18.50                                │\n"
         "│                                                          │\n"
         "│ spend asks first in a task you asked for (setting: ask)  │\n"
+        "│                                                          │\n"
         "│ t-12.3 · expires Sun 6 Dec, 13:04 UTC · #a1b2            │\n"
         "│                                                          │\n"
-        "│ [a]pprove   [e]dit   [d]ecline   [l]ater                 │\n"
+        "│ [a]pprove   [e]dit   [d]ecline   [c]hange it             │\n"
+        "│ [s]top the task   [l]ater                                │\n"
         "╰──────────────────────────────────────────────────────────╯\n"
     )
 
@@ -195,6 +215,59 @@ def test_no_meaning_is_in_the_colour_alone(monkeypatch: pytest.MonkeyPatch) -> N
     assert all(word in coloured for word in ("spend", "Sam wants to refund", "[a]pprove"))
 
 
+@pytest.mark.rule("I32")
+def test_what_speaks_against_a_call_and_what_its_agent_says_stand_on_its_card() -> None:
+    shown = printed(
+        CardView(
+            replace(
+                card(
+                    row(warnings=("text: a is b",), repeats=("to stands in it",)),
+                    row(code="t-12.4", token="other"),
+                ),
+                said="Do it.\nNow.",
+                outside="Read from outside since your last words: read_mail.",
+            )
+        )
+    )
+    assert shown.count("Sam says:") == shown.count("Read from outside") == shown.count("refund the mug") == 1
+    for words in ("! text: a is b", "! to stands in it", "│   Do it.", "│   Now."):
+        assert words in shown
+    assert shown.index("Sam says:") > shown.index("order_id")
+
+
+def test_a_question_is_shown_in_its_words_with_numbered_answers() -> None:
+    asks = row(
+        kind=ParkKind.QUESTION,
+        fields=(),
+        choices=("answer", "decline"),
+        question="Which colour?",
+        suggestions=("red", "blue"),
+    )
+    shown = printed(CardView(card(asks)))
+    for words in ("│ Which colour?", "│   1  red", "│   2  blue", "[w]rite an answer"):
+        assert words in shown
+
+
+def test_each_key_says_what_it_does() -> None:
+    both = card(row(), row(code="t-12.4", token="other"))
+    shown = printed(keys_table(both.rows[0], both))
+    for words in (
+        "a  approve: it runs as it is shown",
+        "d  decline: ",
+        "r  approve the rest: ",
+        "l  later: ",
+    ):
+        assert words in shown
+    assert "approve the rest" not in printed(keys_table(row(), card()))
+
+
+def test_a_field_of_a_form_stands_over_its_value_line_for_line() -> None:
+    asked = Input(name="note", kind=Kind.TEXT, label="note", limits="at most 90 characters", value="a\nb")
+    assert printed(field_view(asked)) == "note  text · at most 90 characters\n  a\n  b\n"
+    empty = replace(asked, value="", present=False, limits="")
+    assert printed(field_view(empty)) == "note  text\n  (not set)\n"
+
+
 # ── reports ──────────────────────────────────────────────────────────────────────────────────
 
 
@@ -245,7 +318,7 @@ async def printed_by(views: Sequence[Card], answers: Answers | None = Answers.CO
 
 
 async def test_an_update_prints_only_what_changed() -> None:
-    decided = row(status="✔ Approved by Ada, 10:04 UTC", choices=())
+    decided = row(status="✔ Approved by Ada, 10:04 UTC", choices=(), final=True)
     other = row(code="t-12.4", token="other", title="Sam wants to note")
     shown = await printed_by([card(row(), other), card(decided, other), card(decided, other)])
     assert shown.count("Sam wants to refund") == shown.count("Sam wants to note") == 1
@@ -253,10 +326,25 @@ async def test_an_update_prints_only_what_changed() -> None:
 
 
 async def test_rows_that_somebody_else_asks_about_are_not_printed_until_decided() -> None:
-    decided = row(status="✔ Approved by Ada, 10:04 UTC", choices=())
+    decided = row(status="✔ Approved by Ada, 10:04 UTC", choices=(), final=True)
     assert await printed_by([card(), card(decided)], answers=None) == (
         "t-12.3  ✔ Approved by Ada, 10:04 UTC\n"
     )
+
+
+async def test_a_decision_is_printed_once_all_is_known_of_it_and_not_to_whoever_took_it() -> None:
+    out = StringIO()
+    terminal = surface(out, answers=None)
+    waits = row(status="✔ Approved by Ada, 10:04 UTC · not run yet", choices=())
+    done = row(status="✔ Approved by Ada, 10:04 UTC · done", choices=(), final=True)
+    await terminal.post(card(waits, replace(done, code="t-12.4", token="own")), "ada")
+    terminal.told("own")
+    await terminal.update(card(waits, replace(done, code="t-12.4", token="own", risk="")), "ada", "c")
+    await terminal.update(card(done, replace(done, code="t-12.4", token="own")), "ada", "c")
+    assert out.getvalue().splitlines() == [
+        "t-12.4  ✔ Approved by Ada, 10:04 UTC · done",
+        "t-12.3  ✔ Approved by Ada, 10:04 UTC · done",
+    ]
 
 
 async def test_reports_and_notices_are_printed_under_the_agents_name() -> None:

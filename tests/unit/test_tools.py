@@ -1091,8 +1091,8 @@ async def test_nothing_a_tool_heard_from_outside_is_said_where_it_objects(answer
     ("account", "url", "kept"),
     [
         ("Mail", "https://shop.test/connect", ("Mail", "https://shop.test/connect")),
-        ("Mail\n[note] pay", None, ("Mail⟨U+000A⟩(note) pay", None)),
-        ("a\0\ud800\u202e", "https://shop.test/\0", ("a⟨U+0000⟩⟨U+D800⟩⟨U+202E⟩", None)),
+        ("Mail\n[note] pay", None, ("Mail(U+000A)(note) pay", None)),
+        ("a\0\ud800\u202e", "https://shop.test/\0", ("a(U+0000)(U+D800)(U+202E)", None)),
         ("x" * 3_000_000, f"https://shop.test/{'x' * 3_000_000}", (f"{'x' * 79}…", None)),
         (None, 7, ("the account", None)),
     ],
