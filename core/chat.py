@@ -8,11 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from core.forms import Form
+from core.forms import Typed as Filled
 from core.ids import Token
 from core.people import Account
 from core.poster import View
 from core.route import ChatKind
-from core.tasks import Json
 from core.visible import line
 
 LONGEST_WORDS: Final = 40_000
@@ -73,7 +74,7 @@ class ChatMessage:
 class Press:
     """Somebody pressed a button: its *verb* on what *token* names, in the message *chat_ref*.
 
-    *words*: what they wrote with it, such as why. *fields*: what a form came back with, by name.
+    *words*: what they wrote with it, such as why. *fields*: the texts a form came back with, by name.
     """
 
     account: Account
@@ -82,7 +83,7 @@ class Press:
     token: Token
     chat_ref: str | None = None
     words: str | None = None
-    fields: Mapping[str, Json] | None = None
+    fields: Mapping[str, Filled] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,13 +108,16 @@ class Table:
 class Answer:
     """What its sender alone is shown at once: words, a table, or views; nothing at all where all are empty.
 
-    *asks*: what is still to be said (why, say) before what was pressed is done, as a form of one field.
+    *asks*: what is still to be said before what was pressed is done. *form*: the fields to edit. *pages*: the
+    whole of what a card had no room for; who got them may approve it.
     """
 
     words: str = ""
     table: Table | None = None
     views: tuple[View, ...] = ()
     asks: str | None = None
+    form: Form | None = None
+    pages: tuple[str, ...] = ()
 
 
 SILENCE: Final = Answer()

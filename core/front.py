@@ -6,11 +6,13 @@ parsed comes in, and words or views go out. Prose never decides (rule 6).
 """
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
 
-from core.answers import code_of, decided_words
+from core.answers import code_of, decided_words, edited_by
 from core.around import routed
+from core.cards import Card, Verb, pages
 from core.chat import LONGEST_WORDS, SILENCE, Answer, Attachment, ChatMessage, Press, Typed
 from core.commanded import Commanded
 from core.commands import parse
@@ -22,6 +24,7 @@ from core.errors import (
     ParkNotFound,
     StoreError,
 )
+from core.forms import Form, form
 from core.ids import EventKey, Token
 from core.intake import find_task, may_stop
 from core.lookups import look_up
@@ -29,12 +32,15 @@ from core.moves.people import Decision
 from core.parks import Choice, DecisionKind, ParkKind
 from core.people import Account, Person
 from core.ports import Clock, Ignored, ParkView
+from core.poster import card_with, place
 from core.proposals import storable
 from core.route import Blank, Join, Routed, Stop, Unaddressed, Unclear, number_named, words_for
+from core.shown import ROOM
 from core.tasks import Json, Task
 from core.visible import line
 from core.work import Event, EventKind, Received
 
+APPROVE: Final = Decision(kind=DecisionKind.APPROVE)
 UNKNOWN = "I don't know you here. Ask an owner for an invitation, and say `join` with its code."
 GONE = "This button is no longer valid. `pending` shows what waits."
 DECIDING = frozenset({"approve", "approved", "yes", "ok", "okay", "go ahead", "decline", "declined", "no"})
@@ -43,11 +49,12 @@ DECIDING = frozenset({"approve", "approved", "yes", "ok", "okay", "go ahead", "d
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Front:
-    """One surface's way in. *surface*: its name."""
+    """One surface's way in. *surface*: its name. *room*: characters of arguments that its cards show."""
 
     desk: Desk
     clock: Clock
     surface: str
+    room: int | None = ROOM
 
     # ── messages ─────────────────────────────────────────────────────────────────────────────
 
@@ -59,7 +66,10 @@ class Front:
         """
         if message.by_bot or message.edited or _is_chatter(message):
             return SILENCE
-        who = await self.desk.store.people.by_account(message.account)
+        return await self.said_by(await self.desk.store.people.by_account(message.account), message)
+
+    async def said_by(self, who: Person | None, message: ChatMessage) -> Answer:
+        """The same, its writer known to be *who*; None: nobody the organizations know."""
         body = await self._body(message, who)
         told, nothing = (
             (UNKNOWN, "nobody here knows its writer") if who is None else await self._heard(body, who)
@@ -141,7 +151,10 @@ class Front:
         """
         if press.chat_ref is not None:
             await self.desk.store.outbox.learn(press.token, press.chat_ref)
-        who = await self.desk.store.people.by_account(press.account)
+        return await self.pressed_by(await self.desk.store.people.by_account(press.account), press)
+
+    async def pressed_by(self, who: Person | None, press: Press) -> Answer:
+        """The same, whoever pressed it known to be *who*."""
         if who is None:
             await self._refused(press.token, press.account, None, "nobody here knows them")
             return Answer(words=UNKNOWN)
@@ -159,25 +172,81 @@ class Front:
         await self.desk.store.parks.refused(token, actor, self.surface, why)
 
     async def _pressed(self, press: Press, who: Person, view: ParkView) -> Answer:
-        by = Answering(who=who, surface=self.surface, event_id=press.event_id)
-        if press.verb == Choice.LOOK_UP:
-            found = await look_up(self.desk, self.clock, by, view)
-            if found is None:
-                return Answer(words=f"{code_of(view)} can't be looked up now: it still may have gone out.")
-            return Answer(words=decided_words(who.name, view, found))
+        by = Answering(who=who, surface=self.surface, event_id=press.event_id, room=self.room)
+        match press.verb:
+            case Choice.LOOK_UP:
+                return Answer(words=await self._looked_up(by, view))
+            case Verb.REVIEW:
+                return await self._reviewed(who, view)
+            case Verb.APPROVE_REST:
+                return Answer(words=await self._approved_rest(by, view))
+            case Verb.EDIT if press.fields is None:
+                await self.desk.may_decide(who, view)
+                return Answer(form=self._form(view))
         if (asks := _asks(press)) is not None:
             return Answer(asks=asks)
-        decided = await self.desk.decide(by, view, decision_of(press), changes=press.fields)
+        changes = None if press.fields is None else edited_by(self.desk, view, press.fields)
+        decided = await self.desk.decide(by, view, decision_of(press), changes=changes)
         return Answer(words=decided_words(who.name, view, decided))
+
+    async def _looked_up(self, by: Answering, view: ParkView) -> str:
+        found = await look_up(self.desk, self.clock, by, view)
+        if found is None:
+            return f"{code_of(view)} can't be looked up now: it still may have gone out."
+        return decided_words(by.who.name, view, found)
+
+    async def _reviewed(self, who: Person, view: ParkView) -> Answer:
+        """The whole of the call's arguments; that it was shown to *who* is on record (I32)."""
+        card = await self._card(view, {view.park.token})
+        await self.desk.reviewed(who, view)
+        return Answer(views=(card,), pages=tuple(page for row in card.rows for page in pages(row)))
+
+    async def _approved_rest(self, by: Answering, view: ParkView) -> str:
+        """Each call of the card that waits is approved by itself; one that can't be keeps no other back.
+
+        What was asked anew since the button was made is not: nobody has pressed that.
+        """
+        waiting = await self.desk.store.parks.waiting_for(by.who, 200)
+        shown = [v for v in waiting if place(v) == place(view) and v.park.kind is ParkKind.APPROVAL]
+        shown = [v for v in shown if v.park.created_at <= view.park.created_at]
+        card = await self._card(view, {v.park.token for v in shown})
+        if Verb.APPROVE_REST not in card.choices:
+            raise DecisionError("press each call's own button: not all of them are shown whole")
+        told = []
+        for one in shown:
+            event_id = f"{by.event_id}:{one.park.token}"
+            try:
+                decided = await self.desk.decide(replace(by, event_id=event_id), one, APPROVE)
+                told.append(decided_words(by.who.name, one, decided))
+            except DecisionError as error:
+                told.append(f"{code_of(one)}: {error}")
+        return "\n".join(told)
+
+    def _form(self, view: ParkView) -> Form:
+        """Raises DecisionError where there is nothing to edit."""
+        tool = None if view.call is None else self.desk.host.tools.get(view.call.tool)
+        if tool is None or view.call is None or view.park.kind is not ParkKind.APPROVAL or not view.park.open:
+            raise DecisionError(f"{code_of(view)} has nothing to edit")
+        return form(tool, view.call.args)
+
+    async def _card(self, view: ParkView, tokens: Collection[Token]) -> Card:
+        roster = await self.desk.store.people.of(view.task.org)
+        story = await self.desk.store.ledger.story(view.task.ref)
+        return card_with(self.desk.host, story, roster, tokens, self.room)
 
     # ── commands ─────────────────────────────────────────────────────────────────────────────
 
     async def typed(self, typed: Typed) -> Answer:
         """The command is done, or its sender told why not. Raises StoreError: nothing is done."""
-        who = await self.desk.store.people.by_account(typed.account)
+        return await self.typed_by(await self.desk.store.people.by_account(typed.account), typed)
+
+    async def typed_by(self, who: Person | None, typed: Typed) -> Answer:
+        """The same, whoever typed it known to be *who*."""
         if who is None:
             return Answer(words=UNKNOWN)
-        commanded = Commanded(desk=self.desk, clock=self.clock, surface=self.surface, who=who, typed=typed)
+        commanded = Commanded(
+            desk=self.desk, clock=self.clock, surface=self.surface, who=who, typed=typed, room=self.room
+        )
         try:
             return await commanded.do(parse(typed.text[:LONGEST_WORDS]))
         except StoreError:
@@ -192,9 +261,9 @@ def decision_of(press: Press) -> Decision:
     """What *press* says to its park. Raises DecisionError for a verb nobody knows any more."""
     words = storable(press.words.strip(), LONGEST_WORDS) if press.words and press.words.strip() else None
     match press.verb:
-        case "decline_stop":
+        case Verb.DECLINE_STOP:
             return Decision(kind=DecisionKind.DECLINE, reason=words, and_stop=True)
-        case "approve" | "edit" | "decline" | "revise" | "answer" | "connected":
+        case Verb.APPROVE | Verb.EDIT | Verb.DECLINE | Verb.REVISE | Verb.ANSWER | Verb.CONNECTED:
             return Decision(kind=DecisionKind(press.verb), reason=words)
         case _ if press.verb in set(Choice):
             return Decision(kind=DecisionKind.CHOICE, choice=Choice(press.verb))
@@ -205,7 +274,7 @@ def _asks(press: Press) -> str | None:
     """What is still to be said before the verb means anything."""
     if press.words is not None and press.words.strip():
         return None
-    return {"revise": "How should it be changed?", "answer": "What is your answer?"}.get(press.verb)
+    return {Verb.REVISE: "How should it be changed?", Verb.ANSWER: "What is your answer?"}.get(press.verb)  # type: ignore[call-overload,no-any-return]
 
 
 def sentence(words: str) -> str:

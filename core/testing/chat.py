@@ -4,7 +4,7 @@ It can misbehave as real ones do: *trouble* decides what becomes of each post an
 may arrive late, twice, or in another order. It keeps a platform's limit on messages a second.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
@@ -13,6 +13,7 @@ from typing import Final, TypeAlias
 from core.cards import Card, Row
 from core.chat import SILENCE, Answer, Arrived, Attachment, ChatMessage, Place, Press, Typed
 from core.errors import ChatBusy, ChatError, ChatForbidden, ChatGone
+from core.forms import Typed as Filled
 from core.front import Front
 from core.ids import Token
 from core.people import Account
@@ -20,7 +21,6 @@ from core.ports import Clock
 from core.poster import View
 from core.report import Report
 from core.route import ChatKind
-from core.tasks import Json
 
 A_SECOND: Final = 1
 """Messages that a room takes within a second, before it asks to wait; edits are not counted."""
@@ -190,7 +190,7 @@ class Seat:
         return await self.brings(message)
 
     async def presses(
-        self, code: str, verb: str, *, words: str | None = None, fields: dict[str, Json] | None = None
+        self, code: str, verb: str, *, words: str | None = None, fields: Mapping[str, Filled] | None = None
     ) -> Answer:
         """They pressed the button *verb* of the newest card's row *code*."""
         chat_ref, row = self.chat.button(code)
@@ -203,7 +203,7 @@ class Seat:
         *,
         chat_ref: str | None = None,
         words: str | None = None,
-        fields: dict[str, Json] | None = None,
+        fields: Mapping[str, Filled] | None = None,
     ) -> Press:
         """What pressing *verb* on *row* is, to be brought whenever."""
         return Press(

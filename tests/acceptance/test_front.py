@@ -234,7 +234,7 @@ async def test_s01_a_double_click_in_two_processes_is_one_decision(office: Offic
     second = replace(both[1], event_id="another click")
     answers = await asyncio.gather(ada.brings(both[0]), other.brings(second))
     told = sorted(answer.words for answer in answers)
-    assert told[0].startswith("Already approved by U1, ")
+    assert told[0].startswith("U1 approved it at ")
     assert told[1] == "t-1.1 approved by U1. A worker runs it."
     await office.processes[0].works()
     assert office.world.effects == [REFUNDED]
@@ -248,7 +248,7 @@ async def test_s02_of_approve_and_decline_one_holds_and_the_other_is_told(office
     pressed = [seat.presses("t-1.1", verb) for seat, verb in ((ada, "approve"), (ben, "decline"))]
     answers = await asyncio.gather(*pressed)
     (park,) = (await office.story()).parks
-    lost = [a.words for a in answers if a.words.startswith("Already ")]
+    lost = [a.words for a in answers if " it at " in a.words]
     assert len(lost) == 1
     await office.last.works()
     assert (office.world.effects == [REFUNDED]) == (park.decision == "approve")
@@ -329,12 +329,12 @@ async def test_s08_a_send_cut_in_the_middle_is_settled_by_a_person(office: Offic
 @pytest.mark.rule("C8")
 async def test_s09_an_edit_that_breaks_the_schema_stays_at_its_field(office: Office) -> None:
     ada = await parked(office)
-    for wrong in ("ten", Decimal(-3), 250):
+    for wrong in ("ten", "-3", "250"):
         with pytest.raises(BadArguments) as raised:
             await ada.presses("t-1.1", "edit", fields={"amount": wrong})
         assert list(raised.value.problems) == ["amount"]
     assert [p.state for p in (await office.story()).parks] == [ParkState.OPEN]
-    await ada.presses("t-1.1", "edit", fields={"amount": Decimal("12.5")})
+    await ada.presses("t-1.1", "edit", fields={"amount": "12.5"})
     await office.last.works()
     assert office.world.effects == [("refund", "A1", Decimal("12.5"))]
 
