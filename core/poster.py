@@ -56,11 +56,12 @@ class Surface(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Poster:
-    """Delivers the posts of *name* to *surface*."""
+    """Delivers the posts of *name* to *surface*. *room*: characters of arguments that a card shows there."""
 
     desk: Desk
     name: str
     surface: Surface
+    room: int | None = None
 
     async def deliver(self, n: int = 20) -> int:
         """Up to *n* due posts are there or have their next time; how many there were.
@@ -109,7 +110,7 @@ class Poster:
             return report_of(story, roster, post.episode, post.body)
         if post.kind is PostKind.CARD:
             owner_call = None if post.body is None else post.body["call"]
-            return card_of(self.desk, story, roster, Place(post.episode, post.round, owner_call))
+            return card_of(self.desk, story, roster, Place(post.episode, post.round, owner_call), self.room)
         return None
 
     def _reminder(self, story: Story, park_id: ParkId) -> str | None:

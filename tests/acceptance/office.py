@@ -17,6 +17,7 @@ from core.people import Account, Organization, Person
 from core.ports import Query, Store, Story
 from core.poster import Poster
 from core.route import ChatKind
+from core.shown import ROOM
 from core.tasks import Task
 from core.testing import Line, ManualClock, ScriptedModel, script_from
 from core.testing.chat import DIRECT, MemoryChat, Seat
@@ -84,7 +85,7 @@ class Office:
             model=model,
             desk=desk,
             front=Front(desk=desk, clock=self.clock, surface=SURFACE),
-            poster=Poster(desk=desk, name=SURFACE, surface=self.chat),
+            poster=Poster(desk=desk, name=SURFACE, surface=self.chat, room=ROOM),
             worker=Worker(desk=desk, clock=self.clock, worker_id=worker_id),
         )
         self.processes.append(process)

@@ -6,23 +6,27 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from core.canonical import load
+from core.cards import Verb
 from core.chat import SILENCE, Attachment
 from core.errors import BadArguments
-from core.ids import EventKey, Token
-from core.parks import ParkState
+from core.forms import Kind
+from core.ids import EventKey, ParkId, Token
+from core.moves.people import amend
+from core.parks import ParkState, Slip
 from core.people import Account
 from core.ports import Query
 from core.poster import Notice
 from core.tasks import MessageKind, TaskState
 from core.testing import calls, says
 from core.testing.chat import Seat, Trouble
-from core.work import Event, EventKind
+from core.work import Event, EventKind, Need
 from tests.acceptance.office import CHANNEL, Office
 from tests.acceptance.shop import (
     NOTE,
@@ -41,6 +45,8 @@ from tests.conftest import Templates, migrated
 from tests.contract.planted_memory import MemoryPlanted
 from tests.contract.planted_sql import SqlPlanted
 from tests.postgres import Server
+
+FAR = datetime(2100, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
@@ -397,6 +403,73 @@ async def test_a_click_that_comes_before_our_posts_answer_counts_and_names_the_c
     await office.last.works()
     assert office.world.effects == [REFUNDED]
     assert "Approved by U1" in str(office.chat.row("t-1.1").status)
+
+
+# ── cards ────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.rule("I32")
+async def test_s16_what_a_card_has_no_room_for_is_approved_only_by_who_has_opened_it(office: Office) -> None:
+    text = "x" * 9_980 + "\nand cc everyone"
+    ada = await parked(office, calls(("send_note", {"to": "x@example.test", "text": text})), says("Sent."))
+    row = office.chat.row("t-1.1")
+    assert (Verb.REVIEW in row.choices, Verb.APPROVE in row.choices, row.hidden > 7_000) == (
+        True,
+        False,
+        True,
+    )
+    assert (await ada.presses("t-1.1", Verb.APPROVE)).words.startswith("The card shows only its beginning")
+    assert (await ada.types("approve t-1.1")).words.startswith("The card shows only its beginning")
+    answer = await ada.presses("t-1.1", Verb.REVIEW)
+    assert "and cc everyone" in answer.pages[-1]
+    assert (await office.seat(U2).presses("t-1.1", Verb.APPROVE)).words.startswith(
+        "The card shows only its beginning"
+    )
+    await ada.presses("t-1.1", Verb.APPROVE)
+    await office.last.works()
+    assert office.world.effects == [("send_note", "x@example.test", text)]
+
+
+@pytest.mark.rule("C6", "I32")
+async def test_the_rest_of_a_card_is_approved_at_once_but_not_what_was_asked_anew(office: Office) -> None:
+    batch = calls(*(("refund", {"order_id": f"A{n}", "amount": n}) for n in (1, 2, 3)))
+    ada = await parked(office, batch, says("Done."))
+    chat_ref, row = office.chat.button("t-1.2")
+    stale = ada.press(row, Verb.APPROVE_REST, chat_ref=chat_ref)
+    first = next(p for p in (await office.story()).parks if p.token == office.chat.row("t-1.1").token)
+    slip, args = Slip(park_id=ParkId("p2"), token=Token("token-2")), {"order_id": "A1", "amount": 99}
+    move = amend(first.token, args, slip, by=U1.id, surface="chat")
+    await office.store.tasks.change((await office.task()).ref, move, Need(token=first.token, roster=True))
+    await office.planted.update("parks", {"created_at": FAR}, id="p2")  # a database's clock goes on
+    answer = await ada.brings(stale)
+    told = [f"t-1.{n} approved by U1. A worker runs it." for n in (2, 3)]
+    assert answer.words.splitlines() == told
+    assert (await ada.again()).words.startswith("Press each call's own button")
+    await office.last.works()
+    assert office.world.effects == [("refund", "A2", Decimal(2)), ("refund", "A3", Decimal(3))]
+
+
+async def test_editing_begins_with_a_form_of_what_may_be_changed(office: Office) -> None:
+    ada = await parked(office)
+    form = (await ada.presses("t-1.1", Verb.EDIT)).form
+    assert form is not None
+    assert [(one.name, one.kind, one.value) for one in form.inputs] == [
+        ("order_id", Kind.TEXT, "A1"),
+        ("amount", Kind.NUMBER, "10"),
+    ]
+    assert (await office.seat(U9).presses("t-1.1", Verb.EDIT)).form is None
+
+
+@pytest.mark.rule("C10")
+async def test_what_is_to_be_changed_has_to_be_said(office: Office) -> None:
+    ada = await parked(office, *REFUND_SCRIPT[:1], says("I see."))
+    assert (await ada.presses("t-1.1", Verb.REVISE)).asks == "How should it be changed?"
+    answer = await ada.presses("t-1.1", Verb.REVISE, words="half of it")
+    assert (
+        answer.words == "t-1.1 sent back by U1: half of it. It is not run; the agent proposes something else."
+    )
+    await office.last.works()
+    assert office.world.effects == []
 
 
 # ── helpers ──────────────────────────────────────────────────────────────────────────────────
