@@ -1,4 +1,8 @@
-"""The real command line: ``python -m bot`` as processes, over a database, with the example shop behind it."""
+"""The real command line: ``python -m bot`` as processes, over a database, with the example shop behind it.
+
+Most are forked (forking.py), which costs a tenth of what starting the interpreter does. What is about the
+start itself, and one whole way through, takes `started_anew`.
+"""
 
 import asyncio
 import os
@@ -8,6 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bot.demo.shop import Books
+from tests.acceptance import forking
+from tests.acceptance.forking import Forked
 
 ROOT = Path(__file__).resolve().parents[2]
 USER = "ada"
@@ -33,6 +39,13 @@ class CommandLine:
     """A terminal whose user is *ada*; every command is a process of its own."""
 
     env: dict[str, str]
+    anew: bool = False
+    """Whether each command starts the interpreter, as a person's does; else it is forked, which is sooner."""
+
+    @property
+    def started_anew(self) -> "CommandLine":
+        """The same terminal, whose commands start the interpreter."""
+        return replace(self, anew=True)
 
     def with_env(self, **changes: str) -> "CommandLine":
         """The same terminal with other variables."""
@@ -42,8 +55,10 @@ class CommandLine:
         """The same terminal without a variable."""
         return replace(self, env={key: value for key, value in self.env.items() if key != name})
 
-    async def start(self, *arguments: str) -> Process:
-        """The command is running."""
+    async def start(self, *arguments: str) -> Process | Forked:
+        """The command is running, in a process of its own."""
+        if not self.anew:
+            return await forking.start(arguments, self.env, ROOT)
         command = (sys.executable, "-m", "bot", *arguments)
         return await asyncio.create_subprocess_exec(
             *command, cwd=ROOT, env=self.env, stdin=PIPE, stdout=PIPE, stderr=PIPE

@@ -74,6 +74,7 @@ async def test_an_edit_is_checked_at_its_field_and_what_ran_is_what_was_decided(
 
 @pytest.mark.rule("C7", "C6")
 async def test_an_approved_call_runs_once_and_a_second_click_is_told_who_came_first(bot: CommandLine) -> None:
+    bot = bot.started_anew
     await parked(bot)
     assert (await bot.does("approve", "t-1.2")).out == "t-1.2 approved by ada. A worker runs it.\n"
     again = await bot.refuses("decline", "t-1.2", "too late")
@@ -378,8 +379,9 @@ async def test_agents_are_listed_and_what_is_wrong_is_named_with_its_place(
     assert said.err.startswith("error: lead/AGENT.md: there is no tool refnd")
 
 
-async def test_a_worker_told_to_leave_leaves_well(file_bot: CommandLine) -> None:
-    worker = await file_bot.start("worker")
+@pytest.mark.parametrize("anew", [False, True], ids=["forked", "anew"])
+async def test_a_worker_told_to_leave_leaves_well(file_bot: CommandLine, anew: bool) -> None:
+    worker = await (file_bot.started_anew if anew else file_bot).start("worker")
     assert worker.stderr is not None
     assert b"works" in await worker.stderr.readline()
     worker.send_signal(signal.SIGTERM)
@@ -411,7 +413,7 @@ def test_every_command_says_what_it_does_in_a_line_and_shows_an_example() -> Non
 
 
 async def test_the_bare_command_prints_help(file_bot: CommandLine) -> None:
-    bare = await file_bot.does()
+    bare = await file_bot.started_anew.does()
     assert "Usage: python -m bot" in bare.out
     assert all(name in bare.out for name in ("approve", "demo", "worker", "audit"))
 
