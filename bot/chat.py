@@ -169,7 +169,7 @@ class Talk:
             try:
                 await self._said(line)
             except GatepostError as error:
-                self.screen.print(text(str(error), "red"))
+                self._complain(error)
 
     async def _said(self, line: str) -> None:
         said = words(line)
@@ -223,16 +223,17 @@ class Talk:
                 if await self._chosen(view, row, choice):
                     return
             except BadArguments as error:
-                self.screen.print(text(str(error), "red"))
+                self._complain(error)
             except DecisionError as error:
-                self.screen.print(text(str(error), "red"))
+                self._complain(error)
                 return
 
     async def _card(self, view: ParkView) -> Card:
         desk = self.here.app.desk
         roster = await self.here.app.store.people.of(self.here.who.org)
         pairs = [(view.park, view.call)]
-        return card(view.task, desk.agent(view.task.agent), pairs, roster, editable_by(desk.host))
+        shown = card(view.task, desk.agent(view.task.agent), pairs, roster, editable_by(desk.host))
+        return desk.redactor.clean(shown)
 
     async def _chosen(self, view: ParkView, row: Row, choice: str) -> bool:
         """Whether *choice* ended the question. Raises what deciding raises."""
@@ -258,6 +259,7 @@ class Talk:
             case _:
                 decision = Decision(kind=DecisionKind.CHOICE, choice=Choice(choice))
         decided = await decide(self.here, view, decision, changes)
+        view, decided = self.here.app.desk.redactor.clean((view, decided))
         self.screen.print(decided_line(self.here.who.name, view, decided), soft_wrap=True)
         return True
 
@@ -270,7 +272,7 @@ class Talk:
                     changes[shown.name] = value_of(self.here, view, shown.name, typed)
                     break
                 except BadArguments as error:
-                    self.screen.print(text(str(error), "red"))
+                    self._complain(error)
         return changes
 
     # ── the terminal ─────────────────────────────────────────────────────────────────────────
@@ -284,13 +286,17 @@ class Talk:
         line = await self.lines.next()
         self.prompted = False
         if not self.lines.is_terminal:
-            self.screen.print(text(line or ""))  # as a terminal would have echoed it
+            echo = self.here.app.desk.redactor.redact(line or "")  # as a terminal would have shown it
+            self.screen.print(text(echo))
         if line is None or line.strip() in ("/quit", "/exit"):
             raise Over
         return line
 
     def _prompt(self, words: str) -> None:
         self.screen.print(Text(words, style="bold"), end="")
+
+    def _complain(self, error: GatepostError) -> None:
+        self.screen.print(text(self.here.app.desk.redactor.redact(str(error)), "red"))
 
     def _fresh_line(self) -> None:
         """Whatever is printed next does not stand behind a prompt."""

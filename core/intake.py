@@ -58,7 +58,7 @@ class Intake:
         return await self._open(event, event.org)
 
     async def _dead(self, event: Event, why: str) -> None:
-        await self.store.inbox.settle(event.key, Dead(error=why))
+        await self.store.inbox.settle(event.key, Dead(error=self.desk.redactor.redact(why)))
 
     async def _join(self, event: Event, org: OrgId, number: int) -> Task | None:
         task = await find_task(self.store.ledger, org, number)

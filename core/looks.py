@@ -1,6 +1,7 @@
 """How secrets look: tokens of the services people use, keys, logins in addresses, ``password=…``.
 
-Each expression takes time in proportion to the text, whoever wrote it: what it repeats it never reads twice
+None of what is found goes past the end of a quoted line, so that a fence stays whole around it (I27). Each
+expression takes time in proportion to the text, whoever wrote it: what it repeats it never reads twice
 from one place, and where it can fail after a long stretch, it starts only at the stretch's beginning.
 """
 
@@ -76,9 +77,10 @@ LOOKS: Final = (
         ),
     ),
     Look(
-        hints=("PRIVATE KEY",),  # also one that was cut: to its end
+        hints=("PRIVATE KEY",),  # also one that was cut, and one whose lines are escaped or fenced
         expression=re.compile(
-            r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|\Z)"
+            r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?:(?!-----END)[A-Za-z0-9+/=:,|\\\s-])*"
+            r"(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----)?"
         ),
     ),
     Look(hints=("://",), expression=re.compile(r"""://[^\s/:@"'<>]*:(?P<it>[^\s/"'<>]+)@""")),
@@ -105,7 +107,7 @@ LOOKS: Final = (
 _PAIR_NAME = re.compile(_NAMES)
 _PAIR_VALUE = re.compile(
     r"(?:\\?[\"'])?\s{0,4}(?:=>|:=|=|:|%3D)\s{0,4}"
-    rf"(?:\\\"{_NONE}(?P<escaped>[^\\\n]{{4,}})"
+    rf"(?:\\\"{_NONE}(?P<escaped>[^\"\\\n]{{4,}})"
     rf"|\"{_NONE}(?P<double>(?:[^\"\\\n]|\\.){{4,}})"
     rf"|'{_NONE}(?P<single>(?:[^'\\\n]|\\.){{4,}})"
     # Bare behind a colon it may be prose: only what has a digit in it

@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Any, Final, TypeVar, cast
 from urllib.parse import quote, quote_plus
 
+from core.canonical import dump, load
 from core.looks import SECRET_NAME, looked_for
 from core.visible import visible
 
@@ -77,6 +78,21 @@ class Redactor:
         """
         return cast(T, self._cleaned(value))
 
+    def json(self, text: str) -> str:
+        """*text*, which is JSON, redacted and JSON still."""
+        redacted = self.redact(text)
+        if redacted == text:
+            return text
+        try:
+            value = load(text)
+        except (ValueError, RecursionError):
+            return redacted
+        return dump(self.clean(value))
+
+    def address(self, url: str) -> str:
+        """*url* as it may be shown to be pressed: a word in it for one use is what it is for, and stays."""
+        return _marked(url, [*self._registered(url), *_looks(url, pairs=False)])
+
     def _registered(self, text: str) -> Iterator[tuple[int, int, str]]:
         for form, mark in tuple(self._forms.items()):
             at = text.find(form)
@@ -129,19 +145,18 @@ class Redactor:
             before = getattr(value, each.name)
             if each.name in _OURS or isinstance(before, int | float) or not each.init:
                 continue
-            # an address to be pressed may carry a word for one use
-            after = self._address(before) if each.name == "url" else self._cleaned(before)
+            way = _WAYS.get(each.name) if isinstance(before, str) else None
+            after = self._cleaned(before) if way is None else way(self, before)
             if after is not before:
                 changed[each.name] = after
         return replace(value, **changed) if changed else value
 
-    def _address(self, value: Any) -> Any:
-        if not isinstance(value, str):
-            return self._cleaned(value)
-        return _marked(value, [*self._registered(value), *_looks(value, pairs=False)])
-
 
 # ── what both need ───────────────────────────────────────────────────────────────────────────
+
+
+_WAYS: Final = {"url": Redactor.address, "arguments": Redactor.json, "entry": Redactor.json}
+"""Texts of our own values that have to stay what they are."""
 
 
 def _looks(text: str, *, pairs: bool = True) -> Iterator[tuple[int, int, str]]:

@@ -47,6 +47,7 @@ async def tasks(as_: str | None, limit: int) -> None:
     """The newest tasks, a line each."""
     async with session(as_) as here:
         found = await here.app.store.ledger.find(here.who.org, Query(limit=limit))
+        found = here.app.desk.redactor.clean(found)
         waits: dict[str, list[str]] = defaultdict(list)
         for view in await here.app.store.parks.waiting_for(here.who, MANY):
             waits[view.task.id].append(str(view.park.kind))
@@ -86,7 +87,7 @@ async def pending(as_: str | None) -> None:
         for view in views:
             pairs = [(view.park, view.call)]
             shown = card(view.task, desk.agent(view.task.agent), pairs, roster, editable_by(desk.host))
-            screen.print(CardView(shown, Answers.COMMANDS))
+            screen.print(CardView(desk.redactor.clean(shown), Answers.COMMANDS))
     if not views:
         screen.print("Nothing waits.")
 
@@ -98,7 +99,7 @@ async def show(code: str, as_: str | None) -> None:
     """The whole story of one task."""
     async with session(as_) as here:
         task = await task_named(here, code)
-        story = await here.app.store.ledger.story(task.ref)
+        story = here.app.desk.redactor.clean(await here.app.store.ledger.story(task.ref))
         roster = await here.app.store.people.of(here.who.org)
         agent = here.app.desk.agent(task.agent).name
     print_story(console(), story, roster, agent)

@@ -14,6 +14,7 @@ from bot.settings import MAKE_A_KEY, Settings, audit_key
 from core.errors import ConfigError
 
 CANARY = "canary-0123456789"
+NEW, OLD = "n" * 32, "o" * 40
 POSTGRES = "postgresql+asyncpg://shop:s3cret@db.example/shop"
 
 
@@ -22,6 +23,7 @@ def test_an_empty_environment_gives_the_defaults() -> None:
         "database_url": "sqlite+aiosqlite:///gatepost.db",
         "db_pool_size": 3,
         "audit_key": None,
+        "secret_key": None,
         "host_app": None,
         "agents_dir": (),
         "model": "gpt-4o",
@@ -38,6 +40,7 @@ def test_each_variable_is_read_by_its_name() -> None:
         "DATABASE_URL": POSTGRES,
         "DB_POOL_SIZE": "5",
         "AUDIT_KEY": CANARY,
+        "SECRET_KEY": f"{NEW},{OLD}",
         "HOST_APP": "shop.host:Shop",
         "AGENTS_DIR": "/srv/agents",
         "MODEL": "small-1",
@@ -52,6 +55,7 @@ def test_each_variable_is_read_by_its_name() -> None:
         "database_url": POSTGRES,
         "db_pool_size": 5,
         "audit_key": SecretStr(CANARY),
+        "secret_key": SecretStr(f"{NEW},{OLD}"),
         "host_app": "shop.host:Shop",
         "agents_dir": (Path("/srv/agents"),),
         "model": "small-1",
