@@ -76,7 +76,7 @@ def test_several_folders_of_agents_stand_in_one_variable() -> None:
 
 def test_a_blank_variable_counts_as_not_set() -> None:
     environ = {name.upper(): " " for name in Settings.model_fields}
-    assert len(environ) == 11
+    assert len(environ) == 12
     assert Settings.from_env(environ) == Settings.from_env({})
 
 
@@ -162,12 +162,13 @@ def shown(environ: dict[str, str]) -> dict[str, tuple[str, str]]:
 
 def test_defaults_are_listed_with_what_they_mean() -> None:
     listed = Settings.from_env({}).describe()
-    assert len(listed) == 11
+    assert len(listed) == 12
     assert all(each.meaning and each.source == "default" for each in listed)
     assert {each.name: each.shown for each in listed} == {
         "DATABASE_URL": "sqlite+aiosqlite:///gatepost.db",
         "DB_POOL_SIZE": "3",
         "AUDIT_KEY": "not set",
+        "SECRET_KEY": "not set",
         "HOST_APP": "not set",
         "AGENTS_DIR": "not set",
         "MODEL": "gpt-4o",
