@@ -34,7 +34,7 @@ class FernetSealer:
         from cryptography.fernet import InvalidToken
 
         try:
-            return self._for(org, name).decrypt(sealed).decode()
+            return self._for(org, name).decrypt(sealed.encode()).decode()
         except InvalidToken:
             raise SecretError(
                 f"{name}: this secret was sealed under another SECRET_KEY, or for another place; set the old "

@@ -33,7 +33,7 @@ def check_secret(name: str, value: str) -> None:
 
 def secret_facts(name: str, *, was: bool) -> Json:
     """What the audit says of a secret that was put or removed: its name, and whether it was there before."""
-    return {"secret": name, "was": was}
+    return {"name": name, "was": was}
 
 
 class NoVault:

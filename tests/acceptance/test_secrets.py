@@ -1,4 +1,4 @@
-"""A secret reaches the tool that needs it, and nobody who reads requests, cards, logs, the audit or errors."""
+"""A secret reaches the tool that needs it, and nobody who reads requests, cards, logs, audit or errors."""
 
 import json
 from pathlib import Path
