@@ -61,6 +61,7 @@ async def test_a_secret_is_read_by_nobody_and_its_tool_has_it(migrated_url: str,
             OPENAI_API_KEY=OPENAI,
             OPENAI_BASE_URL=service.base_url,
             SECRET_KEY=SECRET_KEY,
+            COLUMNS="1000",  # so that no line is broken in the middle of one
         )
         kept = await bot.run("secrets", "set", "SHOP_KEY", typed=f"{VAULT}\n")
         assert (kept.out, kept.err) == ("SHOP_KEY is kept.\n", "")
