@@ -185,7 +185,7 @@ class Talk:
             try:
                 await self._said(line)
             except GatepostError as error:
-                self.screen.print(text(str(error), "red"))
+                self._complain(error)
 
     async def _said(self, line: str) -> None:
         said = words(line)
@@ -247,9 +247,9 @@ class Talk:
                 if await self._chosen(together, row, choice, said):
                     return
             except BadArguments as error:
-                self.screen.print(text(str(error), "red"))
+                self._complain(error)
             except DecisionError as error:
-                self.screen.print(text(str(error), "red"))
+                self._complain(error)
                 return
 
     async def _card(self, views: Sequence[ParkView]) -> Card:
@@ -257,7 +257,7 @@ class Talk:
         app, tokens = self.here.app, {view.park.token for view in views}
         roster = await app.store.people.of(self.here.who.org)
         story = await app.store.ledger.story(views[0].task.ref)
-        return card_with(app.host, story, roster, tokens)
+        return app.desk.redactor.clean(card_with(app.host, story, roster, tokens))
 
     def _show(self, shown: Card) -> None:
         """Every row of the card, those that stand above already left out."""
@@ -321,6 +321,7 @@ class Talk:
         decided = await decide(self.here, view, decision, changes)
         for token in (view.park.token, decided.park.token):
             self.surface.told(token)
+        view, decided = self.here.app.desk.redactor.clean((view, decided))
         self.screen.print(decided_line(self.here.who.name, view, decided), soft_wrap=True)
 
     async def _answer_to(self, row: Row, said: str) -> str:
@@ -336,13 +337,13 @@ class Talk:
         if (made := form_of(self.here, view)) is None:
             return changes
         for asked in made.inputs:
-            self.screen.print(field_view(asked))
+            self.screen.print(field_view(self.here.app.desk.redactor.clean(asked)))
             while typed := await self._typed(asked):
                 try:
                     changes |= filled(made, {asked.name: typed})
                     break
                 except BadArguments as error:
-                    self.screen.print(text(str(error), "red"))
+                    self._complain(error)
         return changes
 
     async def _typed(self, asked: Input) -> str:
@@ -367,13 +368,17 @@ class Talk:
         line = await self.lines.next()
         self.prompted = False
         if not self.lines.is_terminal:
-            self.screen.print(text(line or ""))  # as a terminal would have echoed it
+            echo = self.here.app.desk.redactor.redact(line or "")  # as a terminal would have shown it
+            self.screen.print(text(echo))
         if line is None or line.strip() in ("/quit", "/exit"):
             raise Over
         return line
 
     def _prompt(self, words: str) -> None:
         self.screen.print(Text(words, style="bold"), end="")
+
+    def _complain(self, error: GatepostError) -> None:
+        self.screen.print(text(self.here.app.desk.redactor.redact(str(error)), "red"))
 
     def _fresh_line(self) -> None:
         """Whatever is printed next does not stand behind a prompt."""

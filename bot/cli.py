@@ -1,10 +1,12 @@
 """The command line: names, arguments and help. What a command does is imported when it is called.
 
 So ``--help`` answers at once. Errors meant for people leave by one door, `Commands`: one line on stderr and
-the exit status, 1 for what can't be done and 2 for what was typed wrongly; never a traceback.
+the exit status, 1 for what can't be done and 2 for what was typed wrongly; a traceback only of a bug of ours,
+and no secret in any.
 """
 
 import sys
+import traceback
 from collections.abc import Sequence
 from enum import StrEnum
 from io import TextIOWrapper
@@ -17,6 +19,7 @@ from typer.core import TyperGroup
 from bot.cli_organizations import org
 from bot.cli_people import people
 from bot.typed import As, run
+from core.caught import caught
 from core.commands import BY_NAME
 from core.errors import GatepostError
 
@@ -37,19 +40,37 @@ class Commands(TyperGroup):
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, TextIOWrapper):  # a terminal that lacks a character shows ? for it
                 stream.reconfigure(errors="replace")
-        try:
+        status: Any = 0
+        with caught() as ended:
             status = super().main(args, prog_name, complete_var, False, windows_expand_args, **extra)
-        except GatepostError as error:
-            status = _say(str(error), 1)
-        except typer.TyperException as error:
-            status = _say(_usage(error), getattr(error, "exit_code", 2))
-        except typer.Abort:
-            status = _say("stopped", 130)
+        if ended.error is not None:
+            status = _failed(ended.error)
         sys.exit(status if isinstance(status, int) else 0)
 
 
+def _failed(error: BaseException) -> int:
+    """What went wrong is said; the status. Raises SystemExit on: somebody has said it already."""
+    match error:
+        case SystemExit():
+            raise error
+        case GatepostError():
+            return _say(str(error), 1)
+        case typer.TyperException():
+            return _say(_usage(error), getattr(error, "exit_code", 2))
+        case typer.Abort():
+            return _say("stopped", 130)
+    typer.echo(_shown("".join(traceback.format_exception(error))), err=True, nl=False)  # a bug of ours
+    return 1
+
+
+def _shown(words: str) -> str:
+    from bot.redaction import REDACTOR  # here, since the settings' library takes a while
+
+    return REDACTOR.redact(words)
+
+
 def _say(words: str, status: int) -> int:
-    for line in words.splitlines() or [""]:
+    for line in _shown(words).splitlines() or [""]:
         typer.echo(f"error: {line}", err=True)
     return status
 
@@ -72,10 +93,12 @@ app = typer.Typer(
 )
 audit = typer.Typer(help="Read and verify the audit trail.")
 agents = typer.Typer(help="See your agents, and switch what they may do.")
+secrets = typer.Typer(help="Keep what your tools open and nobody reads.")
 app.add_typer(audit, name="audit", rich_help_panel="Look")
 app.add_typer(agents, name="agents", rich_help_panel="Decide")
 app.add_typer(org, name="org", rich_help_panel="Decide")
 app.add_typer(people, name="people", rich_help_panel="Decide")
+app.add_typer(secrets, name="secrets", rich_help_panel="Operate")
 
 CallArgument = Annotated[str, typer.Argument(metavar="CALL", help="The call's code on its card: t-12.3")]
 TaskArgument = Annotated[str, typer.Argument(metavar="TASK", help="The task's code: t-12")]
@@ -381,6 +404,33 @@ def verify(
     from bot.commands import audit as trail
 
     run(trail.verify(database))
+
+
+SecretArgument = Annotated[str, typer.Argument(metavar="NAME", help="What it is called: SHOP_API_KEY")]
+
+
+@secrets.command("set", epilog="Example: python -m bot secrets set SHOP_API_KEY")
+def set_secret(name: SecretArgument, as_: As = None) -> None:
+    """Keep a secret, sealed; its value is asked for, or piped in."""
+    from bot.commands import secrets as vault
+
+    run(vault.set_secret(name, as_))
+
+
+@secrets.command("list", epilog="Example: python -m bot secrets list")
+def list_secrets(as_: As = None) -> None:
+    """List the names of what is kept."""
+    from bot.commands import secrets as vault
+
+    run(vault.list_secrets(as_))
+
+
+@secrets.command("remove", epilog="Example: python -m bot secrets remove SHOP_API_KEY")
+def remove_secret(name: SecretArgument, as_: As = None) -> None:
+    """Remove a secret."""
+    from bot.commands import secrets as vault
+
+    run(vault.remove_secret(name, as_))
 
 
 # ── agents ───────────────────────────────────────────────────────────────────────────────────

@@ -7,10 +7,10 @@ runs with is what its environment says.
 import os
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, NamedTuple, Self
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -20,6 +20,7 @@ from core.queue import MOST_RUNNING, QueueSettings
 
 MAKE_A_KEY = 'python -c "import secrets; print(secrets.token_hex(32))"'
 SHORTEST_KEY = 16
+SHORTEST_SECRET_KEY = 32
 
 _QUEUE = QueueSettings()
 _SCHEMES = ("sqlite", "sqlite+aiosqlite", "postgres", "postgresql", "postgresql+asyncpg")
@@ -61,6 +62,16 @@ def _key(value: SecretStr) -> SecretStr:
     return value
 
 
+def _secret_key(value: SecretStr) -> SecretStr:
+    if any(len(key) < SHORTEST_SECRET_KEY for key in _keys_in(value)):
+        raise ValueError(f"one is shorter than {SHORTEST_SECRET_KEY} characters; make one with {MAKE_A_KEY}")
+    return value
+
+
+def _keys_in(value: SecretStr) -> tuple[str, ...]:
+    return tuple(key.strip() for key in value.get_secret_value().split(","))
+
+
 class Described(NamedTuple):
     """One line of ``python -m bot settings``. *source* is default or environment; secrets are not shown."""
 
@@ -87,6 +98,11 @@ class Settings(BaseSettings):
     )
     audit_key: Annotated[SecretStr, AfterValidator(_key)] | None = Field(
         default=None, description="signs audit entries; on SQLite one is made beside the database file"
+    )
+    secret_key: Annotated[SecretStr, AfterValidator(_secret_key)] | None = Field(
+        default=None,
+        description="seals secrets at rest; of several, with commas between, the first seals, all open; on "
+        "SQLite one is made beside the database file",
     )
     host_app: Annotated[str, AfterValidator(_class)] | None = Field(
         default=None, description="the app's host class, <module>:<class>; how the bot finds the app's tools"
@@ -160,6 +176,18 @@ class Settings(BaseSettings):
     def on_sqlite(self) -> bool:
         return self.database_url.startswith("sqlite")
 
+    def secrets(self) -> dict[str, str]:
+        """What nobody is to read, by names that may be shown: each secret, and the database's password."""
+        found = {
+            name.upper(): value.get_secret_value()
+            for name in type(self).model_fields
+            if isinstance(value := getattr(self, name), SecretStr)
+        }
+        if self.secret_key is not None:
+            found |= {f"SECRET_KEY:{n}": key for n, key in enumerate(_keys_in(self.secret_key), 1)}
+        passwords = dict.fromkeys(_passwords(self.database_url))
+        return found | {f"DATABASE_URL:{n}": password for n, password in enumerate(passwords, 1)}
+
     def describe(self) -> list[Described]:
         """Every setting, in the order of their declaration; no secret and no password is shown."""
         return [
@@ -205,7 +233,17 @@ def _without_password(text: str) -> str:
     return f"{scheme}://{user}{':***' if colon else ''}{at}{place}{'?***' if query else ''}"
 
 
-# ── the key of the audit ─────────────────────────────────────────────────────────────────────
+def _passwords(text: str) -> Iterator[str]:
+    """What may be a password in an address, as it is written and as it is read."""
+    login, at, place = text.partition("://")[2].rpartition("@")
+    _, colon, password = login.partition(":")
+    in_query = [value for name, value in parse_qsl(place.partition("?")[2]) if "pass" in name.lower()]
+    for each in (*((password,) if at and colon else ()), *in_query):
+        yield each
+        yield unquote(each)
+
+
+# ── the keys of the audit and of secrets at rest ─────────────────────────────────────────────
 
 
 def audit_key(settings: Settings) -> bytes:
@@ -218,33 +256,49 @@ def audit_key(settings: Settings) -> bytes:
         return settings.audit_key.get_secret_value().encode()
     if not settings.on_sqlite:
         raise ConfigError(f"AUDIT_KEY: it is not set, and Postgres needs one; make one with {MAKE_A_KEY}")
-    return _kept_key(_key_file(settings.database_url))
+    return _kept_key("AUDIT_KEY", _key_file("AUDIT_KEY", settings.database_url, "key"), SHORTEST_KEY).encode()
 
 
-def _key_file(database_url: str) -> Path:
+def secret_keys(settings: Settings) -> tuple[str, ...]:
+    """The keys that seal secrets at rest, the one that seals new ones first.
+
+    Without SECRET_KEY a SQLite database has one made for it, kept in ``<file>.secret-key`` beside it, as the
+    audit's is. Raises ConfigError.
+    """
+    if settings.secret_key is not None:
+        return _keys_in(settings.secret_key)
+    if not settings.on_sqlite:
+        raise ConfigError(
+            "SECRET_KEY: it is not set, and secrets at rest on Postgres need one; make one with " + MAKE_A_KEY
+        )
+    file = _key_file("SECRET_KEY", settings.database_url, "secret-key")
+    return (_kept_key("SECRET_KEY", file, SHORTEST_SECRET_KEY),)
+
+
+def _key_file(name: str, database_url: str, ending: str) -> Path:
     from sqlalchemy.engine import make_url  # here, since it takes a while and few commands need it
 
     database = make_url(database_url).database or ":memory:"
     if database == ":memory:" or database.startswith("file:"):
         raise ConfigError(
-            f"AUDIT_KEY: this database has no file to keep a key beside; make one with {MAKE_A_KEY}"
+            f"{name}: this database has no file to keep a key beside; make one with {MAKE_A_KEY}"
         )
-    return Path(f"{database}.key")
+    return Path(f"{database}.{ending}")
 
 
-def _kept_key(path: Path) -> bytes:
+def _kept_key(name: str, path: Path, shortest: int) -> str:
     try:
         if not path.exists():
             _make_key(path)
         kept = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it holds no key"
-        raise ConfigError(f"AUDIT_KEY: it is not set, and {path.name} can't be used ({reason})") from None
-    if len(kept) < SHORTEST_KEY:
+        raise ConfigError(f"{name}: it is not set, and {path.name} can't be used ({reason})") from None
+    if len(kept) < shortest:
         raise ConfigError(
-            f"AUDIT_KEY: it is not set, and the key in {path.name} is cut short; set it from a copy"
+            f"{name}: it is not set, and the key in {path.name} is cut short; set it from a copy"
         )
-    return kept.encode()
+    return kept
 
 
 def _make_key(path: Path) -> None:

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from socket import gethostname
 
@@ -17,12 +18,15 @@ from adapters.clock import SystemClock
 from adapters.folders import check_against, load_agents
 from adapters.ids import SystemIds
 from adapters.model_openai import OpenAIModel
-from bot.settings import Settings, audit_key
+from adapters.sealing import FernetSealer
+from bot.redaction import REDACTOR, redacted_logs
+from bot.settings import Settings, audit_key, secret_keys
 from core.audit import mac
 from core.builtins import BUILTINS
 from core.caught import caught, words_of
 from core.decisions import Desk
 from core.errors import ConfigError, GatepostError
+from core.hooks import Hooks
 from core.host import BaseHost, chief_of
 from core.ids import WorkerId
 from core.loop import OnStep, nobody_looks_on
@@ -69,6 +73,14 @@ class App:
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[App]:
     """The app of *settings*; closed afterwards. Raises ConfigError naming the setting and the mend."""
+    REDACTOR.register_all(settings.secrets())
+    with redacted_logs(REDACTOR):
+        async with _opened(settings) as app:
+            yield app
+
+
+@asynccontextmanager
+async def _opened(settings: Settings) -> AsyncIterator[App]:
     clock, ids = SystemClock(), SystemIds()
     host = load_host(settings)
     model = _default_model(settings, clock)
@@ -76,11 +88,13 @@ async def opened(settings: Settings) -> AsyncIterator[App]:
         store = await open_store(settings, ids)
         try:
             await check_key(store.ledger, audit_key(settings))
+            host.vault = store.secrets
             with _of_the_host(settings, "could not open"):
                 await host.open()
             try:
+                await Hooks(host=host, clock=clock, redactor=REDACTOR).secrets()
                 load_host_agents(host, settings)
-                desk = Desk(store=store, host=host, ids=ids)
+                desk = Desk(store=store, host=host, ids=ids, redactor=REDACTOR)
                 yield App(settings=settings, desk=desk, clock=clock, default_model=model)
             finally:
                 await host.close()
@@ -100,6 +114,7 @@ async def open_store(settings: Settings, ids: Ids) -> Store:
 
     check_folder(settings.database_url)
     key = audit_key(settings)
+    REDACTOR.register("AUDIT_KEY", key.decode())
     if not await sql.is_current(settings.database_url):
         if not settings.on_sqlite:
             raise ConfigError("the database's schema is not this version's: run `python -m bot migrate`")
@@ -108,9 +123,18 @@ async def open_store(settings: Settings, ids: Ids) -> Store:
         settings.database_url,
         audit_key=key,
         ids=ids,
+        redactor=REDACTOR,
+        sealer=FernetSealer(partial(_sealing_keys, settings)),
         pool_size=settings.db_pool_size,
         queue=settings.queue,
     )
+
+
+def _sealing_keys(settings: Settings) -> Sequence[str]:
+    """Those that seal secrets at rest, shown nowhere from here on. Raises ConfigError."""
+    keys = secret_keys(settings)
+    REDACTOR.register_all({f"SECRET_KEY:{n}": key for n, key in enumerate(keys, 1)})
+    return keys
 
 
 async def check_key(ledger: Ledger, key: bytes) -> None:

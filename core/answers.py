@@ -1,12 +1,13 @@
 """What a person typed into a form means, and what they are told of what they just decided."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from core.calls import Outcome
 from core.decisions import Desk
+from core.forms import Form, changes_in, form
 from core.forms import Typed as Filled
-from core.forms import changes_in, form
 from core.moves.people import Decided, said
 from core.parks import Choice, DecisionKind
 from core.ports import ParkView
@@ -33,7 +34,20 @@ def edited_by(desk: Desk, view: ParkView, typed: Mapping[str, Filled]) -> dict[s
     tool = None if view.call is None else desk.host.tools.get(view.call.tool)
     if tool is None or view.call is None:
         return dict(typed)
-    return changes_in(form(tool, view.call.args), typed)
+    made = form(tool, view.call.args)
+    return changes_in(made, {name: _as_it_was(desk, made, name, text) for name, text in typed.items()})
+
+
+def shown_form(desk: Desk, made: Form) -> Form:
+    """*made* as a person may see it: a secret is a mark, and left as it stands it changes nothing."""
+    return replace(made, inputs=desk.redactor.clean(made.inputs))
+
+
+def _as_it_was(desk: Desk, made: Form, name: str, text: Filled) -> Filled:
+    """The field's own text where what a person was shown of it came back."""
+    asked = made.input(name)
+    same = asked is not None and isinstance(text, str) and text == desk.redactor.redact(asked.value)
+    return asked.value if same and asked is not None else text
 
 
 def code_of(view: ParkView) -> str:

@@ -6,7 +6,7 @@ answer at its fields; `check` and `precondition` run in the worker, right before
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from core.agents import Agent
@@ -28,6 +28,7 @@ from core.parks import DecisionKind, ParkKind, Slip
 from core.people import Person
 from core.plan import LimitKind
 from core.ports import Ids, NotFound, ParkView, Store
+from core.redact import Redactor
 from core.rights import differences, effective, rights_of, with_rights
 from core.tasks import Json
 from core.tools import patch
@@ -52,11 +53,15 @@ class Answering:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Desk:
-    """Where decisions are taken: the store, the app's host, and a source of names."""
+    """Where decisions are taken: the store, the app's host, and a source of names.
+
+    *redactor*: what nobody is to read; the store's own, too.
+    """
 
     store: Store
     host: BaseHost
     ids: Ids
+    redactor: Redactor = field(default_factory=Redactor)
 
     async def find(self, who: Person, key: Token | CallCode) -> ParkView:
         """The park of *key* in the organization of *who*. A foreign one is ParkNotFound too (I18)."""

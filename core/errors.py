@@ -23,6 +23,10 @@ class StoreError(GatepostError):
     """The database did not do what was asked; see the cause."""
 
 
+class SecretError(GatepostError):
+    """This secret can't be kept, or not be opened."""
+
+
 class IllegalMove(GatepostError):
     """This change is not one that a task, call or park in its state can make."""
 

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from core.answers import code_of, decided_words, edited_by
+from core.answers import code_of, decided_words, edited_by, shown_form
 from core.around import routed
 from core.cards import Card, Verb, pages
 from core.chat import LONGEST_WORDS, SILENCE, Answer, Attachment, ChatMessage, Press, Typed
@@ -84,7 +84,7 @@ class Front:
         if nothing is not None:
             await self.desk.store.inbox.settle(key, Ignored())
         unread = _unread(message.attachments) if who is not None else ""
-        return Answer(words=f"{unread} {told}".strip())
+        return self._shown(Answer(words=f"{unread} {told}".strip()))
 
     async def _body(self, message: ChatMessage, who: Person | None) -> dict[str, Json]:
         """The inbox row's: what `around` and `intake` read. A task's code that it begins with is apart."""
@@ -160,12 +160,16 @@ class Front:
             return Answer(words=UNKNOWN)
         try:
             view = await self.desk.find(who, press.token)
-            return await self._pressed(press, who, view)
+            return self._shown(await self._pressed(press, who, view))
         except ParkNotFound:
             await self._refused(press.token, press.account, who, "it is not of their organization")
             return Answer(words=GONE)
         except DecisionError as error:
-            return Answer(words=sentence(str(error)))
+            return self._shown(Answer(words=sentence(str(error))))
+
+    def _shown(self, answer: Answer) -> Answer:
+        """*answer*, no secret in it (I33); a form was made so already."""
+        return replace(self.desk.redactor.clean(replace(answer, form=None)), form=answer.form)
 
     async def _refused(self, token: Token, account: Account, who: Person | None, why: str) -> None:
         actor = f"{account.surface}:{account.ref}" if who is None else who.id
@@ -182,7 +186,7 @@ class Front:
                 return Answer(words=await self._approved_rest(by, view))
             case Verb.EDIT if press.fields is None:
                 await self.desk.may_decide(who, view)
-                return Answer(form=self._form(view))
+                return Answer(form=shown_form(self.desk, self._form(view)))
         if (asks := _asks(press)) is not None:
             return Answer(asks=asks)
         changes = None if press.fields is None else edited_by(self.desk, view, press.fields)
@@ -248,13 +252,14 @@ class Front:
             desk=self.desk, clock=self.clock, surface=self.surface, who=who, typed=typed, room=self.room
         )
         try:
-            return await commanded.do(parse(typed.text[:LONGEST_WORDS]))
+            return self._shown(await commanded.do(parse(typed.text[:LONGEST_WORDS])))
         except StoreError:
             raise
         except BadArguments as error:
-            return Answer(words="\n".join(f"{k}: {v}" if k else v for k, v in error.problems.items()))
+            words = "\n".join(f"{k}: {v}" if k else v for k, v in error.problems.items())
+            return self._shown(Answer(words=words))
         except GatepostError as error:
-            return Answer(words=sentence(str(error)))
+            return self._shown(Answer(words=sentence(str(error))))
 
 
 def decision_of(press: Press) -> Decision:

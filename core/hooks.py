@@ -8,7 +8,7 @@ reach the log of who debugs, never a model or a chat; those meant to be read are
 import inspect
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
 from functools import wraps
 from types import NoneType
@@ -26,6 +26,7 @@ from core.parks import ParkKind
 from core.people import Organization
 from core.ports import Clock, Model, ParkView
 from core.proposals import storable
+from core.redact import Redactor
 from core.running import MAX_ERROR
 from core.tasks import Task
 from core.tools import Tool
@@ -68,6 +69,7 @@ class Hooks:
 
     host: BaseHost
     clock: Clock
+    redactor: Redactor = field(default_factory=Redactor)
 
     # ── answers that are needed: HostFailed where there is none ──────────────────────────────
 
@@ -75,7 +77,15 @@ class Hooks:
         if agent.key not in self.host.agents:
             return f"There is no agent {agent.key} any more."
         said = await self._answered((str, NoneType), self.host.refuse_run, task, agent)
-        return None if said is None else _words(said)
+        return None if said is None else self._words(said)
+
+    async def secrets(self) -> None:
+        """What the app keeps secret is shown nowhere from here on."""
+        if not _is_default(self.host.secrets):
+            said: Mapping[str, str] = await self._answered((Mapping,), self.host.secrets)
+            self.redactor.register_all(
+                {str(name): value for name, value in said.items() if isinstance(value, str)}
+            )
 
     async def token_budget(self, task: Task, agent: Agent) -> int | None:
         said: int | None = await self._answered((int, NoneType), self.host.token_budget, task, agent)
@@ -134,7 +144,7 @@ class Hooks:
         try:
             await self._within(self.host.before_tool, task, call)
         except (ToolFailed, NeedsConnect) as refusal:
-            return _words(refusal)
+            return self._words(refusal)
         except HostFailed:
             return "the app could not prepare it"
         return None
@@ -150,13 +160,17 @@ class Hooks:
 
     async def thinks(self, task: Task, text: str | None) -> None:
         if text and text.strip():
-            await self._told(self.host.thought, task, text)
+            await self._told(self.host.thought, task, self.redactor.redact(text))
 
     async def parked(self, task: Task, parks: Sequence[ParkView]) -> None:
         if waiting := [view for view in parks if view.park.kind in NOTIFIED]:
             await self._told(self.host.notify_parked, task, waiting)
 
     # ── what all of them share ───────────────────────────────────────────────────────────────
+
+    def _words(self, said: object) -> str:
+        """What the app says, as a model can read it, and any database keep it."""
+        return shown(self.redactor.redact(words_of(said)), MAX_ERROR) or NO_WORDS
 
     async def _told(self, hook: Callable[P, object], *args: P.args, **named: P.kwargs) -> None:
         if _is_default(hook):
@@ -195,11 +209,6 @@ class Hooks:
         if isinstance(ended.error, ToolFailed | NeedsConnect):
             raise ended.error
         raise _failed(hook, ended.error) from ended.error
-
-
-def _words(said: object) -> str:
-    """What the app says, as a model can read it, and any database keep it."""
-    return shown(words_of(said), MAX_ERROR) or NO_WORDS
 
 
 def _at_once(hook: Callable[P, object]) -> Callable[P, object]:

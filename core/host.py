@@ -12,9 +12,10 @@ from datetime import datetime
 from core.agents import Agent
 from core.calls import Call, Outcome
 from core.ids import OrgId
-from core.ports import Model, ParkView
+from core.ports import Model, ParkView, Secrets
 from core.tasks import Json, Task
 from core.tools import Tool
+from core.vault import NoVault
 from core.work import Reached
 
 
@@ -31,6 +32,8 @@ class BaseHost:
     agents: Mapping[str, Agent] = {}
     chief: str | None = None
     """The agent who takes what is addressed to nobody; None: the agent marked chief, or the only one."""
+    vault: Secrets = NoVault()
+    """Secrets at rest, of every organization; the bot's own from before `open` on."""
     model: Model | None = None
     """What `model_for` answers; None: the endpoint of the settings."""
 
@@ -39,6 +42,13 @@ class BaseHost:
 
     async def close(self) -> None:
         """Called once at the process's end."""
+
+    async def secrets(self) -> Mapping[str, str]:
+        """Values that nobody may read, by the names that are shown in their place; asked before each run.
+
+        What the vault holds and the settings' own need not be among them.
+        """
+        return {}
 
     # ── what a request is made of ────────────────────────────────────────────────────────────
 

@@ -69,7 +69,7 @@ class Intake:
         return await self._open(event, event.org, body.get("agent") or self._chief(), body["text"])
 
     async def _dead(self, event: Event, why: str) -> None:
-        await self.store.inbox.settle(event.key, Dead(error=why))
+        await self.store.inbox.settle(event.key, Dead(error=self.desk.redactor.redact(why)))
 
     async def _routed(self, event: Event, org: OrgId) -> Task | None:
         """A chat's message is where it belongs; one that belongs nowhere is done with."""

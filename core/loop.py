@@ -57,6 +57,7 @@ from core.plan import (
 from core.ports import Clock, Ids, Model, ParkView, Store, Transcript
 from core.progress import step_words
 from core.proposals import declined, offered, propose, storable, told, tools_of
+from core.redact import Redactor
 from core.repeats import reminded, repeated
 from core.running import Seen, check, look, preview, went_out
 from core.running import run as run_tool
@@ -125,6 +126,8 @@ class TaskRun:
         if isinstance(work, Fenced):
             return
         self._organization, self._since = work.organization, self.clock.now()
+        if not await self._secrets_known():
+            return
         working = await self.desk.working(work.task.org, work.task.agent, by=f"worker:{self.run.worker}")
         self.agent = await self._budgeted(work.task, working)
         state: Answer | None = run_state(work, self.agent)
@@ -148,7 +151,11 @@ class TaskRun:
 
     @property
     def hooks(self) -> Hooks:
-        return Hooks(host=self.host, clock=self.clock)
+        return Hooks(host=self.host, clock=self.clock, redactor=self.redactor)
+
+    @property
+    def redactor(self) -> Redactor:
+        return self.desk.redactor
 
     @property
     def ids(self) -> Ids:
@@ -176,6 +183,15 @@ class TaskRun:
             self._failing = True
             return agent
         return replace(agent, limits=replace(agent.limits, daily_tokens=daily))
+
+    async def _secrets_known(self) -> bool:
+        """The app's secrets are known by their values; unsaid, nothing runs that might tell one (I33)."""
+        try:
+            await self.hooks.secrets()
+        except HostFailed:
+            await self._delay(APP_AWAY)
+            return False
+        return True
 
     async def perform(self, step: Step, state: RunState) -> Answer | None:
         """What *step* says is done; the state after it, Fenced, or None where the run is over."""
@@ -235,7 +251,7 @@ class TaskRun:
     async def _settle(self, calls: Sequence[Call], said: Outcome | None, state: RunState) -> Answer:
         tools = tools_of(self.host, state.task, self.agent)
         results = {c.id: told(c, tools) if said is None else error(said, _SETTLED_WORDS[said]) for c in calls}
-        return await self._settled(calls, results, crashed=said is Outcome.FAILED)
+        return await self._settled(calls, self.redactor.clean(results), crashed=said is Outcome.FAILED)
 
     async def _settled(
         self,
@@ -290,7 +306,7 @@ class TaskRun:
     async def _objected(self, call: Call, state: RunState) -> _Ran | None:
         """Why a read or draft must not run, by its tool's check or the host; None: it may."""
         tool = self._tool(call, state)
-        found = None if tool is None else await check(tool, call.args, self._context(call, state), self.clock)
+        found = None if tool is None else await self._check(tool, call, state)
         if isinstance(found, NeedsConnect) and tool is not None:
             return _Ran(result=error(Outcome.FAILED, _wants(found, tool)), needs=found)
         problem = (None if isinstance(found, NeedsConnect) else found) or await self.hooks.problem(
@@ -320,9 +336,8 @@ class TaskRun:
         tool = self._tool(call, state)
         problem, seen, would, addressed = None, Seen(), Seen(), Addressed()
         if tool is not None:
-            context = self._context(call, state)
-            found = await check(tool, call.args, context, self.clock)
-            seen = await look(tool, call.args, context, self.clock)
+            found = await self._check(tool, call, state)
+            seen = await self._look(tool, call, state)
             needs = found if isinstance(found, NeedsConnect) else seen.needs
             if needs is not None and call.state is CallState.PROPOSED:
                 return await self._change(ask(self.run, self.agent, [self._connecting(call, needs)]))
@@ -332,7 +347,7 @@ class TaskRun:
                 seen = replace(seen, problem=_wants(seen.needs, tool))
             problem = problem or seen.problem or addressed.problem
             problem = problem or await self.hooks.problem(state.task, call)
-            would = await preview(tool, call.args, context, self.clock)
+            would = await self._preview(tool, call, state)
         move = mark(
             self.run,
             self.agent,
@@ -404,7 +419,7 @@ class TaskRun:
         tool = self._tool(call, state)
         if tool is None:
             return _Ran(result=error(Outcome.FAILED, f"The tool {call.tool} is gone."))
-        done = await run_tool(tool, call.args, self._context(call, state), self.clock)
+        done = await run_tool(tool, call.args, self._context(call, state), self.clock, self.redactor)
         result = Result(outcome=done.outcome, result=done.result)
         await self.hooks.ran(state.task, call, result)
         if tool.taints:
@@ -421,18 +436,27 @@ class TaskRun:
         tool = self._tool(call, state)
         if tool is None:
             return Asking(call_id=call.id, slip=slip(self.ids), problem=f"The tool {call.tool} is gone.")
-        found = await check(tool, call.args, self._context(call, state), self.clock)
+        found = await self._check(tool, call, state)
         if isinstance(found, NeedsConnect):
             return self._connecting(call, found)
-        seen = await look(tool, call.args, self._context(call, state), self.clock)
+        seen = await self._look(tool, call, state)
         if seen.needs is not None:
             return self._connecting(call, seen.needs)
-        would = await preview(tool, call.args, self._context(call, state), self.clock)
+        would = await self._preview(tool, call, state)
         if would.needs is not None:
             return self._connecting(call, would.needs)
         facts = (("seen", seen.value), ("preview", would.value))
         shown = {k: v for k, v in facts if v is not None}
         return Asking(call_id=call.id, slip=slip(self.ids), problem=found or seen.problem, shown=shown)
+
+    async def _check(self, tool: Tool, call: Call, state: RunState) -> str | NeedsConnect | None:
+        return await check(tool, call.args, self._context(call, state), self.clock, self.redactor)
+
+    async def _look(self, tool: Tool, call: Call, state: RunState) -> Seen:
+        return await look(tool, call.args, self._context(call, state), self.clock, self.redactor)
+
+    async def _preview(self, tool: Tool, call: Call, state: RunState) -> Seen:
+        return await preview(tool, call.args, self._context(call, state), self.clock, self.redactor)
 
     def _tool(self, call: Call, state: RunState) -> Tool | None:
         return tools_of(self.host, state.task, self.agent).get(call.tool)
@@ -474,6 +498,7 @@ class TaskRun:
             max_tokens=self.agent.limits.reply_tokens,
             model=self.agent.model,
         )
+        request = self.redactor.clean(request)
         if self._surely_too_long(request) and clearing(said.messages, said.calls) is not None:
             return replace(state, size=Size.CLEARABLE)
         try:
@@ -485,14 +510,19 @@ class TaskRun:
             can_clear = clearing(said.messages, said.calls) is not None
             return replace(state, size=Size.CLEARABLE if can_clear else Size.TOO_BIG)
         except ModelError as refused:
-            return await self._fail("model", str(refused))
+            return await self._fail("model", self.redactor.redact(str(refused)))
         proposals = propose(reply.calls, tools, declined(said.messages, said.calls), self.ids)
         spent = self._spent(reply)
-        move_reply = record_reply(self.run, self.agent, _kept(reply), proposals, spent, wrap=wrap)
+        move_reply = record_reply(self.run, self.agent, self._kept(reply), proposals, spent, wrap=wrap)
         answer = await self._change(move_reply)
         if reply.calls:
             await self.hooks.thinks(state.task, reply.text)
         return answer
+
+    def _kept(self, reply: ModelReply) -> ModelReply:
+        if reply.text is None:
+            return reply
+        return replace(reply, text=storable(self.redactor.redact(reply.text), REPLY_CAP))
 
     async def _now(self, task: Task) -> str:
         """The time as the host has it read; the same for a while, so that requests begin alike."""
@@ -614,7 +644,3 @@ def _end_result(step: End, state: RunState) -> Json:
         return {"error": _WHY[step.reason]}
     text = state.reply.text if state.reply is not None else None
     return {"value": text} if text else None
-
-
-def _kept(reply: ModelReply) -> ModelReply:
-    return reply if reply.text is None else replace(reply, text=storable(reply.text, REPLY_CAP))

@@ -424,6 +424,36 @@ class Leases(Protocol):
         ...
 
 
+class Sealer(Protocol):
+    """Seals a secret for its place: what is sealed for one organization and name opens for no other."""
+
+    def seal(self, org: OrgId, name: str, value: str) -> str: ...
+
+    def unseal(self, org: OrgId, name: str, sealed: str) -> str:
+        """Raises SecretError where *sealed* was not sealed for this place, under a key of ours."""
+        ...
+
+
+class Secrets(Protocol):
+    """An organization's secrets at rest. *by*: a person's id, or what else it was, for the audit."""
+
+    async def put(self, org: OrgId, name: str, value: str, *, by: str, surface: str | None = None) -> None:
+        """*value* is kept as *name*, in place of what was, with an audit entry. Raises SecretError."""
+        ...
+
+    async def get(self, org: OrgId, name: str) -> str | None:
+        """What is kept as *name*; from here on nobody is shown it. Raises SecretError."""
+        ...
+
+    async def names(self, org: OrgId) -> Sequence[str]:
+        """Sorted."""
+        ...
+
+    async def remove(self, org: OrgId, name: str, *, by: str, surface: str | None = None) -> bool:
+        """Nothing is kept as *name*; whether something was, which an audit entry says then."""
+        ...
+
+
 class Store(Protocol):
     """The ports of one database."""
 
@@ -443,5 +473,7 @@ class Store(Protocol):
     def ledger(self) -> Ledger: ...
     @property
     def leases(self) -> Leases: ...
+    @property
+    def secrets(self) -> Secrets: ...
 
     async def close(self) -> None: ...

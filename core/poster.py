@@ -75,6 +75,8 @@ class Poster:
                 return done
             post = posts[0]
             outcome = await self._send(post) if post.attempts <= TRIES else Dead(error="tried too often")
+            if isinstance(outcome, Later | Dead):
+                outcome = self.desk.redactor.clean(outcome)
             await self.desk.store.outbox.settle(post.id, post.org, post.rev, outcome)
         return n
 
@@ -84,7 +86,7 @@ class Poster:
             pass
 
     async def _send(self, post: Post) -> Sent | Later | Dead:
-        view = await self._view(post)
+        view = self.desk.redactor.clean(await self._view(post))
         if view is None:
             return Sent(chat_ref=post.chat_ref or "")
         try:

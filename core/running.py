@@ -1,7 +1,8 @@
 """Runs a tool's handler, and the functions beside it, without leaking an error.
 
 Whatever a handler does, its call gets one result (I38), and "failed" is only said of what provably did not go
-out (C18). Knows nothing of rows, chats and the gate's table.
+out (C18). What comes back is redacted before it is cut, and so before any row has it (I33). Knows nothing of
+rows, chats and the gate's table.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from core.calls import Outcome
 from core.caught import caught, words_of
 from core.errors import NeedsConnect, ToolFailed
 from core.ports import Clock
+from core.redact import Redactor
 from core.tasks import Json
 from core.tools import Handler, Tool, ToolContext
 from core.visible import line, visible
@@ -56,10 +58,18 @@ _MISTAKES = frozenset({ValueError})
 """What a handler raises of arguments it won't take; other mistakes may come after something went out."""
 _CAUSES = frozenset({ValueError, TypeError, KeyError, IndexError, LookupError, AttributeError})
 """What such an error may have been raised from: ``except KeyError: raise ValueError("no such order")``."""
+_LOOKS_ALONE = Redactor()
+"""For who knows no secret by its value; nothing is ever registered with it."""
 _BY_NAME = frozenset({"socket.gaierror"})  # by name, since core imports no socket
 
 
-async def run(tool: Tool, args: Mapping[str, Json], context: ToolContext, clock: Clock) -> ToolResult:
+async def run(
+    tool: Tool,
+    args: Mapping[str, Json],
+    context: ToolContext,
+    clock: Clock,
+    redactor: Redactor = _LOOKS_ALONE,
+) -> ToolResult:
     """The one result of running *tool*: no exception of the handler gets out, only the caller's cancellation.
 
     A call of an effect is failed if `certain` says of its error that nothing went out, else unknown (C18,
@@ -70,15 +80,20 @@ async def run(tool: Tool, args: Mapping[str, Json], context: ToolContext, clock:
     with caught() as ended:
         async with clock.timeout(tool.timeout_seconds):
             value = await tool.handler(args, context)
-        return ToolResult(outcome=Outcome.SUCCEEDED, result={"value": results.storable(value)})
+        kept = redactor.clean(results.storable(value))
+        return ToolResult(outcome=Outcome.SUCCEEDED, result={"value": kept})
     if (error := ended.error) is None or isinstance(error, asyncio.CancelledError):
-        return _ended_badly(tool, RuntimeError("cancelled by itself"))
+        return _ended_badly(tool, RuntimeError("cancelled by itself"), redactor)
     _log(tool, error)
-    return _ended_badly(tool, error) if value is _NotYet else _unshowable(tool, error)
+    return (_ended_badly if value is _NotYet else _unshowable)(tool, error, redactor)
 
 
 async def check(
-    tool: Tool, args: Mapping[str, Json], context: ToolContext, clock: Clock
+    tool: Tool,
+    args: Mapping[str, Json],
+    context: ToolContext,
+    clock: Clock,
+    redactor: Redactor = _LOOKS_ALONE,
 ) -> str | NeedsConnect | None:
     """None if the tool's own check lets the call run now; else the words why not, or the account it wants.
 
@@ -87,14 +102,14 @@ async def check(
     """
     if tool.check is None:
         return None
-    said = await _asked(tool, tool.check, "checked", args, context, clock)
+    said = await _asked(tool, tool.check, "checked", args, context, clock, redactor)
     if isinstance(said, NeedsConnect):
         return said
     if isinstance(said, _Said) and (said.value is None or said.value is True):
         return None
     words = said.value if isinstance(said, _Said) else said
     own = isinstance(words, str) and words and not tool.taints
-    return shown(str(words), MAX_ERROR) if own else "its check says no"
+    return shown(redactor.redact(str(words)), MAX_ERROR) if own else "its check says no"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -106,38 +121,50 @@ class Seen:
     needs: NeedsConnect | None = None
 
 
-async def look(tool: Tool, args: Mapping[str, Json], context: ToolContext, clock: Clock) -> Seen:
+async def look(
+    tool: Tool,
+    args: Mapping[str, Json],
+    context: ToolContext,
+    clock: Clock,
+    redactor: Redactor = _LOOKS_ALONE,
+) -> Seen:
     """What an approver of this call is to see of the world: its precondition; None where it has none.
 
     The model reads the problem as ours: of a tool that hears from outside, it has none of its words (I27).
     """
     if tool.precondition is None:
         return Seen()
-    said = await _asked(tool, tool.precondition, "looked at", args, context, clock)
+    said = await _asked(tool, tool.precondition, "looked at", args, context, clock, redactor)
     if isinstance(said, NeedsConnect):
         return Seen(problem=str(said), needs=said)
     if isinstance(said, str):
         return Seen(problem="could not be looked at" if tool.taints else said)
     try:
-        return Seen(value=results.storable(said.value))
+        return Seen(value=redactor.clean(results.storable(said.value)))
     except canonical.NotJson as error:
         return Seen(problem="could not be looked at" if tool.taints else f"could not be looked at: {error}")
 
 
-async def preview(tool: Tool, args: Mapping[str, Json], context: ToolContext, clock: Clock) -> Seen:
+async def preview(
+    tool: Tool,
+    args: Mapping[str, Json],
+    context: ToolContext,
+    clock: Clock,
+    redactor: Redactor = _LOOKS_ALONE,
+) -> Seen:
     """What a card is to show of what this call would do; None where its tool has no preview.
 
     One that breaks is said on the card: it decides nothing, so it keeps nobody from asking.
     """
     if tool.preview is None:
         return Seen()
-    said = await _asked(tool, tool.preview, "previewed", args, context, clock)
+    said = await _asked(tool, tool.preview, "previewed", args, context, clock, redactor)
     if isinstance(said, NeedsConnect):
         return Seen(problem=str(said), needs=said)
     if isinstance(said, str):
         return Seen(value=f"({said})")
     try:
-        return Seen(value=results.storable(said.value))
+        return Seen(value=redactor.clean(results.storable(said.value)))
     except canonical.NotJson as error:
         return Seen(value=f"(could not be previewed: {error})")
 
@@ -146,7 +173,7 @@ async def went_out(tool: Tool, args: Mapping[str, Json], context: ToolContext, c
     """What the tool finds at the destination of an unknown call; None where it can't tell, or can't look."""
     if tool.reconcile is None:
         return None
-    said = await _asked(tool, tool.reconcile, "looked up", args, context, clock)
+    said = await _asked(tool, tool.reconcile, "looked up", args, context, clock, _LOOKS_ALONE)
     return said.value if isinstance(said, _Said) and isinstance(said.value, bool) else None
 
 
@@ -156,7 +183,13 @@ class _Said:
 
 
 async def _asked(
-    tool: Tool, asked: Handler, done: str, args: Mapping[str, Json], context: ToolContext, clock: Clock
+    tool: Tool,
+    asked: Handler,
+    done: str,
+    args: Mapping[str, Json],
+    context: ToolContext,
+    clock: Clock,
+    redactor: Redactor,
 ) -> "_Said | NeedsConnect | str":
     """What the tool's own function *asked* answers, the account it wants, or the words why it does not."""
     with caught() as ended:
@@ -166,12 +199,12 @@ async def _asked(
         case None | asyncio.CancelledError():
             return f"could not be {done}: cancelled by itself"
         case NeedsConnect() as error:
-            return _wanted(error)
+            return _wanted(error, redactor)
         case ToolFailed() as error:
-            return _error_words(tool, error)
+            return _error_words(tool, error, redactor)
         case error:
             _log(tool, error)
-            return f"could not be {done}: {_error_words(tool, error)}"
+            return f"could not be {done}: {_error_words(tool, error, redactor)}"
 
 
 def certain(error: BaseException) -> bool:
@@ -219,25 +252,25 @@ def _full_name(kind: type) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _ended_badly(tool: Tool, error: BaseException) -> ToolResult:
-    words = _error_words(tool, error)
-    needs = _wanted(error) if isinstance(error, NeedsConnect) else None
+def _ended_badly(tool: Tool, error: BaseException, redactor: Redactor) -> ToolResult:
+    words = _error_words(tool, error, redactor)
+    needs = _wanted(error, redactor) if isinstance(error, NeedsConnect) else None
     if tool.pure or certain(error):
         return ToolResult(outcome=Outcome.FAILED, result={"error": words}, needs=needs)
     return ToolResult(outcome=Outcome.UNKNOWN, result={"error": f"{words}; {MAY_HAVE_GONE_OUT}"})
 
 
-def _unshowable(tool: Tool, error: BaseException) -> ToolResult:
+def _unshowable(tool: Tool, error: BaseException, redactor: Redactor) -> ToolResult:
     """The handler returned, and what it returned can't be kept: an effect has happened all the same."""
-    words = f"its result could not be shown: {_error_words(tool, error)}"
+    words = f"its result could not be shown: {_error_words(tool, error, redactor)}"
     if tool.pure:
         return ToolResult(outcome=Outcome.FAILED, result={"error": words})
     return ToolResult(outcome=Outcome.SUCCEEDED, result={"value": f"it was done, but {words}"})
 
 
-def _error_words(tool: Tool, error: BaseException) -> str:
+def _error_words(tool: Tool, error: BaseException, redactor: Redactor) -> str:
     """For the model: the author's own words, or the type and message; never a traceback (I38)."""
-    said = words_of(error)
+    said = redactor.redact(words_of(error))
     if said and isinstance(error, (ToolFailed, NeedsConnect, canonical.NotJson)):
         return shown(said, MAX_ERROR)
     if isinstance(error, TimeoutError) and not said and tool.timeout_seconds is not None:
@@ -246,15 +279,16 @@ def _error_words(tool: Tool, error: BaseException) -> str:
     return shown(f"{name}: {said}" if said else name, MAX_ERROR)
 
 
-def _wanted(error: NeedsConnect) -> NeedsConnect:
+def _wanted(error: NeedsConnect, redactor: Redactor) -> NeedsConnect:
     """*error* as it can be kept, shown and told, whatever its tool put into it.
 
     The model reads the account's name as ours, so it can't begin a note of its own (I27). An address that
     would have to be changed is none: what is left of it leads somewhere else.
     """
     account, url = getattr(error, "account", None), getattr(error, "url", None)
-    name = line(account, MAX_ACCOUNT).translate(_ROUND).strip() if isinstance(account, str) else ""
-    whole = isinstance(url, str) and len(url) <= MAX_URL and visible(url) == url
+    name = redactor.redact(account) if isinstance(account, str) else ""
+    name = line(name, MAX_ACCOUNT).translate(_ROUND).strip()
+    whole = isinstance(url, str) and len(url) <= MAX_URL and redactor.address(visible(url)) == url
     kept = NeedsConnect(name or "the account", url if whole else None)
     return error if (type(error), account, url) == (NeedsConnect, kept.account, kept.url) else kept
 

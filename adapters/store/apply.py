@@ -274,7 +274,7 @@ async def insert_events(
             "call_id": event.call_id,
             "agent": task.agent,
             "label": task.label,
-            "data": event.data,
+            "data": db.redactor.clean(event.data),
             "at": at,
         }
         for event in happened
@@ -283,7 +283,7 @@ async def insert_events(
 
 
 async def insert_entry(db: Database, conn: AsyncConnection, task: Task, entry: Entry, at: datetime) -> None:
-    """The change's one audit entry, under its HMAC (I34)."""
+    """The change's one audit entry, under its HMAC (I34), without secrets (I33)."""
     written = AuditEntry(
         org=task.org,
         id=db.ids.new(),

@@ -10,9 +10,11 @@ from adapters.store.outbox import SqlOutbox
 from adapters.store.parks import SqlParks
 from adapters.store.people import SqlPeople
 from adapters.store.queue import SqlQueue
+from adapters.store.secrets import SqlSecrets
 from adapters.store.tasks import SqlTasks
-from core.ports import Ids, Store
+from core.ports import Ids, Sealer, Store
 from core.queue import QueueSettings
+from core.redact import Redactor
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,13 +30,14 @@ class SqlStore:
     people: SqlPeople
     ledger: SqlLedger
     leases: SqlLeases
+    secrets: SqlSecrets
 
     async def close(self) -> None:
         """No connection is open."""
         await self.db.close()
 
 
-def sql_store(db: Database, queue: QueueSettings | None = None) -> SqlStore:
+def sql_store(db: Database, queue: QueueSettings | None = None, sealer: Sealer | None = None) -> SqlStore:
     """Every port over *db*; *queue*: what its queue holds to, if not to the defaults."""
     return SqlStore(
         db=db,
@@ -46,15 +49,25 @@ def sql_store(db: Database, queue: QueueSettings | None = None) -> SqlStore:
         people=SqlPeople(db),
         ledger=SqlLedger(db),
         leases=SqlLeases(db),
+        secrets=SqlSecrets(db, sealer),
     )
 
 
 def open_store(
-    url: str, *, audit_key: bytes, ids: Ids, pool_size: int = 3, queue: QueueSettings | None = None
+    url: str,
+    *,
+    audit_key: bytes,
+    ids: Ids,
+    redactor: Redactor | None = None,
+    sealer: Sealer | None = None,
+    pool_size: int = 3,
+    queue: QueueSettings | None = None,
 ) -> Store:
     """The store in the database of *url*; nothing is connected yet. Raises ConfigError.
 
     *pool_size*: connections of this process; small, since a hosted database allows few (storage.md §8).
-    *queue*: what its queue holds to, the same in every process of one database.
+    *queue*: what its queue holds to, the same in every process of one database. *redactor*: what its audit
+    is not to say; *sealer*: seals its secrets, without which it has none.
     """
-    return sql_store(Database(url, ids=ids, audit_key=audit_key, pool_size=pool_size), queue)
+    db = Database(url, ids=ids, audit_key=audit_key, redactor=redactor, pool_size=pool_size)
+    return sql_store(db, queue, sealer)

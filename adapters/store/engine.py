@@ -28,6 +28,7 @@ from core.audit import AuditEntry, mac
 from core.canonical import dump, load
 from core.errors import StoreError
 from core.ports import Ids
+from core.redact import Redactor
 
 T = TypeVar("T")
 
@@ -52,9 +53,12 @@ class Undo(Generic[T]):
 class Database:
     """The connections of one process to one database, and what each port needs beside them."""
 
-    def __init__(self, url: str, *, ids: Ids, audit_key: bytes, pool_size: int = 3) -> None:
+    def __init__(
+        self, url: str, *, ids: Ids, audit_key: bytes, redactor: Redactor | None = None, pool_size: int = 3
+    ) -> None:
         """Nothing is opened yet. Raises ConfigError where *url* can't be one of ours."""
         self.ids = ids
+        self.redactor = redactor or Redactor()
         self._audit_key = audit_key
         self.engine = make_engine(async_url(url), pool_size=pool_size)
         self.dialect = self.engine.dialect.name  # sqlite or postgresql
@@ -96,7 +100,8 @@ class Database:
         return upsert(table, postgres=self.is_postgres)
 
     def signed(self, entry: AuditEntry) -> AuditEntry:
-        """*entry* with its HMAC; the key stays here."""
+        """*entry* without secrets (I33), with its HMAC; the key stays here."""
+        entry = self.redactor.clean(entry)
         return replace(entry, mac=mac(self._audit_key, entry))
 
     async def close(self) -> None:

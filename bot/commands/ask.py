@@ -17,7 +17,8 @@ async def new(goal: str, agent: str | None, as_: str | None) -> None:
         task = await open_task(here, goal, agent)
         name = here.app.desk.agent(task.agent).name
     line = led(f"{task.code} ", "bold").append(f"opened for {visible(name)}: ")
-    console().print(line.append_text(text(str(task.goal))), soft_wrap=True)
+    goal_ = here.app.desk.redactor.clean(task.goal)
+    console().print(line.append_text(text(str(goal_))), soft_wrap=True)
 
 
 async def open_task(here: Session, goal: str, agent: str | None = None) -> Task:

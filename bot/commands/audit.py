@@ -5,6 +5,7 @@ import secrets
 
 from adapters.ids import SystemIds
 from bot.commands.session import console
+from bot.redaction import REDACTOR, settings_from
 from bot.settings import Settings, audit_key
 from bot.wiring import sqlite_file
 from core.audit import AuditEntry, Finding, Flaw, Verified
@@ -24,7 +25,7 @@ class NotWhole(GatepostError):
 
 async def verify(database: str | None) -> None:
     """Says that the trail is whole, or raises NotWhole with a line for each finding."""
-    settings = Settings.from_env({**os.environ, **({"DATABASE_URL": database} if database else {})})
+    settings = settings_from({**os.environ, **({"DATABASE_URL": database} if database else {})})
     store, key = await _opened(settings)
     try:
         organizations = await store.ledger.organizations()
@@ -51,7 +52,7 @@ async def _opened(settings: Settings) -> tuple[Store, bytes]:
     if not await is_current(settings.database_url):
         raise ConfigError("the database's schema is not this version's: run `python -m bot migrate`")
     key = audit_key(settings)
-    return open_store(settings.database_url, audit_key=key, ids=SystemIds()), key
+    return open_store(settings.database_url, audit_key=key, ids=SystemIds(), redactor=REDACTOR), key
 
 
 async def _seal(store: Store, organizations: list[OrgId]) -> None:

@@ -87,6 +87,7 @@ async def _say(
     here: Session, view: ParkView, decision: Decision, changes: Mapping[str, Json] | None = None
 ) -> None:
     decided = await decide(here, view, decision, changes)
+    view, decided = here.app.desk.redactor.clean((view, decided))
     console().print(decided_line(here.who.name, view, decided), soft_wrap=True)
 
 
@@ -98,7 +99,7 @@ async def looked_up(here: Session, view: ParkView) -> Text:
     decided = await look_up(here.app.desk, here.app.clock, _answering(here), view)
     if decided is None:
         return led(f"{code_of(view)} ", "bold").append("can't be looked up now: it still may have gone out.")
-    return decided_line(here.who.name, view, decided)
+    return decided_line(here.who.name, *here.app.desk.redactor.clean((view, decided)))
 
 
 async def decide(

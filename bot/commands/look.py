@@ -49,7 +49,7 @@ async def tasks(as_: str | None, limit: int) -> None:
     """The newest tasks, a line each."""
     async with session(as_) as here:
         app, org = here.app, here.who.org
-        found = await app.store.ledger.find(org, Query(limit=limit))
+        found = app.desk.redactor.clean(await app.store.ledger.find(org, Query(limit=limit)))
         notes: dict[str, list[str]] = defaultdict(list)
         for view in await app.store.parks.waiting_for(here.who, MANY):
             notes[view.task.id].append(str(view.park.kind))
@@ -102,7 +102,7 @@ async def pending(as_: str | None) -> None:
         for group in together.values():
             story = await app.store.ledger.story(group[0].task.ref)
             shown = card_with(app.host, story, roster, {view.park.token for view in group})
-            screen.print(CardView(shown, Answers.COMMANDS))
+            screen.print(CardView(app.desk.redactor.clean(shown), Answers.COMMANDS))
     if not views:
         screen.print("Nothing waits.")
 
@@ -114,7 +114,7 @@ async def show(code: str, as_: str | None) -> None:
     """The whole story of one task."""
     async with session(as_) as here:
         task = await task_named(here, code)
-        story = await here.app.store.ledger.story(task.ref)
+        story = here.app.desk.redactor.clean(await here.app.store.ledger.story(task.ref))
         roster = await here.app.store.people.of(here.who.org)
         agent = here.app.desk.agent(task.agent).name
         switches = await here.app.store.people.switches(here.who.org)

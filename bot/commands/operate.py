@@ -10,7 +10,7 @@ from rich.text import Text
 from adapters.console import text
 from adapters.folders import check_against, load_report
 from bot.commands.session import console
-from bot.settings import Settings
+from bot.redaction import settings_from
 from bot.wiring import agents_folders, check_folder, load_host
 from core.agents import Agent
 from core.builtins import BUILTINS
@@ -27,7 +27,7 @@ async def migrate() -> None:
     """The database has this version's schema."""
     from adapters import store
 
-    settings = Settings.from_env(os.environ)
+    settings = settings_from(os.environ)
     check_folder(settings.database_url)
     current = await store.is_current(settings.database_url)
     if not current:
@@ -37,7 +37,7 @@ async def migrate() -> None:
 
 def check_agents() -> None:
     """Every agent is listed; raises AgentsWrong with a line for each thing that is wrong."""
-    settings = Settings.from_env(os.environ)
+    settings = settings_from(os.environ)
     host = load_host(settings)
     wrong = [str(e) for e in reserved(host.tools)]
     if not host.agents:
@@ -80,7 +80,7 @@ def show_settings() -> None:
     table.add_column("Meaning")
     table.add_column("Source", no_wrap=True)
     table.add_column("Value", overflow="fold")
-    for described in Settings.from_env(os.environ).describe():
+    for described in settings_from(os.environ).describe():
         table.add_row(
             Text(described.name, style="bold"),
             Text(described.meaning),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from rich.console import Console
 
 from adapters.console import Terminal
-from bot.settings import Settings
+from bot.redaction import settings_from
 from bot.wiring import App, opened
 from core.errors import ConfigError, ParkNotFound, TaskNotFound
 from core.ids import CallCode, OrgId, call_code, task_number
@@ -56,7 +56,7 @@ async def session(as_: str | None) -> AsyncIterator[Session]:
     Raises ConfigError where that is nobody.
     """
     user = terminal_user()
-    async with opened(Settings.from_env(os.environ)) as app:
+    async with opened(settings_from(os.environ)) as app:
         yield Session(app=app, who=await person_for(app, user, as_), user=user)
 
 

@@ -22,7 +22,7 @@ async def do(name: str, values: Mapping[str, str | None], as_: str | None) -> No
         account = Account(surface=SURFACE, ref=here.user)
         typed = Typed(account=account, event_id=f"{here.user}:{desk.ids.new()}", text=name)
         commanded = Commanded(desk=desk, clock=here.app.clock, surface=SURFACE, who=here.who, typed=typed)
-        answer = await commanded.do(said)
+        answer = desk.redactor.clean(await commanded.do(said))
     print_answer(answer)
 
 

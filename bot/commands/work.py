@@ -7,7 +7,7 @@ import signal
 
 from adapters.console import ConsoleSurface
 from bot.commands.session import SURFACE, terminal
-from bot.settings import Settings
+from bot.redaction import settings_from
 from bot.wiring import App, opened
 from core.poster import Poster
 
@@ -22,7 +22,7 @@ async def work(*, until_idle: bool, posts: bool) -> None:
     logging.basicConfig(level=logging.WARNING, format=LINE)  # to stderr; stdout is for cards and reports
     for name in OURS:
         logging.getLogger(name).setLevel(logging.INFO)
-    async with opened(Settings.from_env(os.environ)) as app:
+    async with opened(settings_from(os.environ)) as app:
         await run(app, until_idle=until_idle, posts=posts)
 
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from bot.commands.work import run
-from bot.settings import Settings
+from bot.redaction import settings_from
 from bot.wiring import opened
 from core.decisions import Desk
 from core.ids import Run, TaskRef
@@ -28,6 +28,7 @@ from core.ports import (
     Parks,
     People,
     Queue,
+    Secrets,
     Store,
     Tasks,
     Transcript,
@@ -109,6 +110,7 @@ class MortalStore:
     people: People
     ledger: Ledger
     leases: Leases
+    secrets: Secrets
 
     async def close(self) -> None:
         await self.whole.close()
@@ -126,6 +128,7 @@ def mortal_store(store: Store, fate: Fate) -> Store:
         people=store.people,
         ledger=store.ledger,
         leases=store.leases,
+        secrets=store.secrets,
     )
 
 
@@ -148,7 +151,7 @@ def _mortal(handler: Handler, fate: Fate) -> Handler:
 async def work(n: int) -> None:
     """A worker works until it is told to leave, or dies at point *n*."""
     fate = Fate(n)
-    async with opened(Settings.from_env(os.environ)) as app:
+    async with opened(settings_from(os.environ)) as app:
         host = app.host
         host.tools = {name: mortal_tool(tool, fate) for name, tool in host.tools.items()}
         host.model = None if host.model is None else MortalModel(host.model, fate)

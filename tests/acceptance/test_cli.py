@@ -10,6 +10,7 @@ import pytest
 import typer.main
 from typer.core import TyperGroup
 
+from adapters.sealing import FernetSealer
 from bot.cli import app
 from core.ids import OrgId
 from core.people import Role
@@ -391,6 +392,47 @@ async def test_a_worker_told_to_leave_leaves_well(file_bot: CommandLine, anew: b
     out, err = await worker.communicate()
     assert (worker.returncode, out) == (0, b"")
     assert b"leaves" in err and b"Traceback" not in err
+
+
+# ── secrets ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.rule("I33", "I34")
+async def test_an_owner_keeps_secrets_by_name_and_nobody_sees_them(
+    bot: CommandLine, migrated_url: str
+) -> None:
+    bot, value = bot.with_env(SECRET_KEY="k" * 32), "canary-0123456789"
+    assert (await bot.does("secrets", "list")).out == "No secrets are kept.\n"
+    assert (await bot.does("secrets", "set", "SHOP", typed=f"{value}\n")).out == "SHOP is kept.\n"
+    again = await bot.does("secrets", "set", "SHOP", typed=value)
+    assert again.out == "SHOP is kept, in place of what it was.\n"
+    assert (await bot.does("secrets", "list")).out == "SHOP\n"
+    hand = SqlPlanted(migrated_url)
+    row = await hand.row("secrets")
+    assert FernetSealer(lambda: ["k" * 32]).unseal(OrgId("local"), "SHOP", row["sealed"]) == value
+    await hand.save(person(org=OrgId("local"), id="p-2", name="Bob", roles=frozenset({Role.APPROVER})))
+    await hand.close()
+    for typed in ("set SHOP", "remove SHOP"):
+        assert (
+            await bot.refuses("secrets", *typed.split(), "--as", "Bob") == "only an owner may change secrets"
+        )
+    assert await bot.refuses("secrets", "set", "SHOP") == "SHOP: a secret has from 6 to 20,000 characters"
+    assert (await bot.does("secrets", "remove", "SHOP")).out == "SHOP is removed.\n"
+    assert await bot.refuses("secrets", "remove", "SHOP") == "no secret is kept as SHOP"
+    assert (await bot.does("audit", "verify")).out.endswith("all whole\n")
+
+
+async def test_a_secret_without_a_key_is_refused_on_postgres_and_has_one_made_on_sqlite(
+    bot: CommandLine, migrated_url: str, tmp_path: Path
+) -> None:
+    said = await bot.run("secrets", "set", "SHOP", typed="canary-0123456789")
+    if migrated_url.startswith("postgresql"):
+        assert said.err.startswith(
+            "error: SECRET_KEY: it is not set, and secrets at rest on Postgres need one"
+        )
+    else:
+        assert (said.out, said.err) == ("SHOP is kept.\n", "")
+        assert (tmp_path / "migrated.db.secret-key").stat().st_mode & 0o077 == 0
 
 
 # ── help ─────────────────────────────────────────────────────────────────────────────────────

@@ -472,6 +472,21 @@ async def test_what_is_to_be_changed_has_to_be_said(office: Office) -> None:
     assert office.world.effects == []
 
 
+@pytest.mark.rule("I33")
+async def test_a_secret_in_a_form_is_a_mark_and_goes_out_as_it_was(office: Office) -> None:
+    note = {"to": "x@example.test", "text": "the key is hunter2-of-the-shop"}
+    ada = await parked(office, calls(("send_note", note)), says("Sent."))
+    office.last.desk.redactor.register("SHOP_KEY", "hunter2-of-the-shop")
+    form = (await ada.presses("t-1.1", Verb.EDIT)).form
+    assert form is not None
+    shown = {one.name: one.value for one in form.inputs}
+    assert shown["text"] == "the key is [secret SHOP_KEY]"
+    answer = await ada.presses("t-1.1", Verb.EDIT, fields={**shown, "to": "y@example.test"})
+    assert "hunter2" not in answer.words
+    await office.last.works()
+    assert office.world.effects == [("send_note", "y@example.test", note["text"])]
+
+
 # ── helpers ──────────────────────────────────────────────────────────────────────────────────
 
 

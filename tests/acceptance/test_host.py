@@ -499,3 +499,32 @@ async def test_a_host_that_breaks_at_what_it_is_told_harms_nothing(
         "host.after_tool raised NeedsConnect",
     }
     assert SECRET not in str(shop.model.requests)
+
+
+# ── secrets ──────────────────────────────────────────────────────────────────────────────────
+
+
+class Secretive(ShopHost):
+    """A host whose secrets can't be had at first."""
+
+    asked = 0
+
+    async def secrets(self) -> Mapping[str, str]:
+        self.asked += 1
+        if self.asked == 1:
+            raise RuntimeError("no secrets today")
+        return {"TAG": "A1-canary"}
+
+
+@pytest.mark.rule("I33")
+async def test_nothing_runs_before_the_apps_secrets_are_known_and_then_they_are_shown_by_name(
+    street: Street,
+) -> None:
+    shop = opened(street, [calls(("read_order", {"id": "A1-canary"})), says("It is A1-canary.")], Secretive)
+    task = await shop.ask()
+    await shop.run()
+    assert ((await shop.task(task)).state, shop.model.requests) == (TaskState.DELAYED, [])
+    await street.sql.change_task(task, not_before=PAST)
+    await shop.run()
+    assert (await shop.report(task)).words == "It is [secret TAG]."
+    assert "A1-canary" not in repr(shop.model.requests)

@@ -8,10 +8,13 @@ from typing import Any
 import pytest
 from sqlalchemy import select
 
+import bot
 from core.host import BaseHost
+from core.running import run
 from core.tasks import TaskState
-from core.testing import ScriptedModel, calls, says
+from core.testing import CountingIds, ManualClock, MemoryStore, ScriptedModel, calls, says
 from tests.acceptance.shop import Street, agent, results
+from tests.unit.test_tools_page import CONTEXT
 
 PAGE = (Path(__file__).parents[2] / "docs" / "host.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -58,8 +61,26 @@ async def test_the_app_of_the_page_refunds_with_a_click_in_its_own_database(
         await app.close()
 
 
+async def test_the_tool_of_the_page_opens_what_its_organization_keeps() -> None:
+    async def ask_the_shop(item: str, key: str) -> str:
+        return f"{item} by {key}"
+
+    names: dict[str, Any] = {name: getattr(bot, name) for name in bot.__all__} | {
+        "ask_the_shop": ask_the_shop
+    }
+    exec(BLOCKS[1], names)
+    app = names["Shop"]()
+    app.vault = MemoryStore(clock=ManualClock(), ids=CountingIds()).secrets
+    stock, context, clock = app.tools["stock"], CONTEXT, ManualClock()
+    wanted = await run(stock, {"item": "mug"}, context, clock)
+    assert wanted.needs is not None and wanted.needs.account == "the shop's account"
+    await app.connected(context.org, "p-1", "canary-0001")
+    found = await run(stock, {"item": "mug"}, context, clock)
+    assert found.result == {"value": "mug by canary-0001"}
+
+
 def test_the_app_is_about_sixty_lines() -> None:
-    (app,) = BLOCKS
+    app, _ = BLOCKS
     assert 50 <= sum(bool(line.strip()) for line in app.splitlines()) <= 60
 
 

@@ -16,7 +16,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from adapters.store import SqlStore
 from core.model import ModelReply, Request
-from core.ports import Inbox, Leases, Ledger, Model, Outbox, Parks, People, Queue, Tasks
+from core.ports import Inbox, Leases, Ledger, Model, Outbox, Parks, People, Queue, Secrets, Tasks
 from core.poster import Surface, View
 
 T = TypeVar("T")
@@ -198,6 +198,7 @@ class MortalStore:
         self.people = cast(People, _Port(mortal, "people", real.people))
         self.ledger = cast(Ledger, _Port(mortal, "ledger", real.ledger))
         self.leases = cast(Leases, _Port(mortal, "leases", real.leases))
+        self.secrets = cast(Secrets, _Port(mortal, "secrets", real.secrets))
 
     async def close(self) -> None:
         await self._real.close()

@@ -14,7 +14,7 @@ from core.tasks import Json, Task
 from core.tools import Tool, ToolContext, tool
 from tests.simulation.faults import Faults
 from tests.simulation.models import Adversary
-from tests.simulation.outside import INJECTED, Provider
+from tests.simulation.outside import CANARY, ENCODED, INJECTED, Provider
 from tests.simulation.process import WITHIN, Process
 from tests.simulation.watching import Watch
 
@@ -81,7 +81,7 @@ class App:
         await self.provider.reach(self.process, context)
         self.watch.arrived(self.process, name, args, context)
         await self.provider.answer(self.process)
-        return INJECTED if name == "fetch" else f"{name} done"
+        return INJECTED if name == "fetch" else f"{name} done with {ENCODED if name == 'look' else CANARY}"
 
 
 def _app() -> "App":
@@ -125,12 +125,12 @@ def _mail(checks: bool) -> Tool:
 
 async def _check(n: int, to: str) -> None:
     if n == 2:
-        raise ToolFailed("nobody writes number two", sent=False)
+        raise ToolFailed(f"nobody writes number two, by {CANARY}", sent=False)
 
 
 async def _seen(n: int) -> Json:
     app = _app()
-    return {"stock": 0 if app.faults.healed else app.rng.choice((0, 0, 0, 1))}
+    return {"stock": 0 if app.faults.healed else app.rng.choice((0, 0, 0, 1)), "by": CANARY}
 
 
 async def _look_up(n: int, context: ToolContext) -> bool | None:
@@ -157,6 +157,9 @@ class _Host(BaseHost):
                 **common,  # type: ignore[arg-type]
             ),
         }
+
+    async def secrets(self) -> Mapping[str, str]:
+        return {"SHOP_KEY": CANARY}
 
     async def model_for(self, task: Task, agent: Agent) -> Model:
         app = self.app

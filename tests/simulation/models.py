@@ -9,7 +9,7 @@ from core.model import Finish, ModelReply, Request, Usage, WireCall
 from core.tasks import Task
 from core.testing import check_history
 from tests.simulation.faults import Fault, Faults
-from tests.simulation.outside import INJECTED
+from tests.simulation.outside import CANARY, INJECTED
 from tests.simulation.process import LEASE_SECONDS, Process
 from tests.simulation.watching import Watch
 
@@ -102,7 +102,7 @@ class Adversary:
         if name == "ask_owner":
             arguments = '{"question": "Which one?"}'
         elif name == "mail":
-            arguments = f'{{"n": {n}, "to": "{self.rng.choice("ab")}@x"}}'
+            arguments = f'{{"n": {n}, "to": "{self.rng.choice(("a", CANARY))}@x"}}'
         elif arguments != "":
             arguments = f'{{"n": {n}}}'
         return WireCall(id=f"c{i}", name=name, arguments=arguments)

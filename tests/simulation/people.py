@@ -22,7 +22,7 @@ from core.tasks import Json, Mode, Origin, Prio, TaskState
 from core.testing import MemoryStore
 from core.work import Cause, Event, EventKind, NewTask
 from tests.simulation.faults import Fault, Faults
-from tests.simulation.outside import Provider
+from tests.simulation.outside import CANARY, Provider
 from tests.simulation.process import SURFACE, Died, Process
 from tests.simulation.rules import demand
 from tests.simulation.watching import Pressed, Watch, Written
@@ -72,7 +72,7 @@ class People:
         words = self.rng.choice(_COMMANDS) if command else "see to it"
         who = self.rng.choice((self.ada, self.ada, self.ben, self.eve))
         event_id = f"words-{self.org}-{self.asked}"
-        self.watch.written[event_id] = Written(by=who.id, text=f"{words} ({self.org} {self.asked})")
+        self.watch.written[event_id] = Written(by=who.id, text=f"{words} ({self.org} {self.asked} {CANARY})")
         body: dict[str, Json] = {
             "text": self.watch.written[event_id].text,
             "person": who.id,

@@ -12,8 +12,9 @@ from core.decisions import Desk
 from core.errors import StoreError
 from core.host import BaseHost
 from core.ids import Run, TaskRef, WorkerId
-from core.ports import Inbox, Leases, Ledger, Outbox, Parks, People, Queue, Store, Tasks
+from core.ports import Inbox, Leases, Ledger, Outbox, Parks, People, Queue, Secrets, Store, Tasks
 from core.poster import Poster, Surface
+from core.redact import Redactor
 from core.testing import CountingIds
 from core.worker import Pace, Worker
 from tests.simulation.faults import Fault, Faults
@@ -42,6 +43,8 @@ class Around(Protocol):
     def faults(self) -> Faults: ...
     @property
     def store(self) -> Store: ...
+    @property
+    def redactor(self) -> Redactor: ...
 
     def host_of(self, process: "Process") -> BaseHost: ...
     def surface_of(self, process: "Process") -> Surface: ...
@@ -72,7 +75,7 @@ class Process:
         self.clock = WorldClock(self._loop)
         self.host = self.world.host_of(self)
         ids = CountingIds(first=(self.number + 1) * 1_000_000)
-        self.desk = Desk(store=_Ports(self), host=self.host, ids=ids)
+        self.desk = Desk(store=_Ports(self), host=self.host, ids=ids, redactor=self.world.redactor)
         self.worker = Worker(
             desk=self.desk,
             clock=self.clock,
@@ -206,6 +209,7 @@ class _Ports:
         self.people = cast(People, _Port(process, "people", real.people))
         self.ledger = cast(Ledger, _Port(process, "ledger", real.ledger))
         self.leases = cast(Leases, _Port(process, "leases", real.leases))
+        self.secrets = cast(Secrets, _Port(process, "secrets", real.secrets))
 
     async def close(self) -> None:
         """The database stays."""

@@ -17,7 +17,7 @@ from core.tasks import Message, MessageKind, Mode, Origin, Taint, Task, TaskStat
 from core.testing.memory.rows import TaskRow, UsageRow
 from core.testing.memory.table import Wrote
 from tests.simulation.approving import might
-from tests.simulation.rules import demand
+from tests.simulation.rules import demand, unread
 
 if TYPE_CHECKING:
     from tests.simulation.watching import Watch
@@ -45,6 +45,8 @@ def check(watch: Watch, wrote: Sequence[Wrote]) -> None:
     changed = [w for w in wrote if w.table in _ROWS and not _only_viewed(w)]
     entries = [w.after for w in wrote if w.table == "audit entry" and w.before is None]
     _trail(wrote)
+    for entry in entries:
+        unread(entry, f"the entry of {entry.move}")
     for w in wrote:
         if w.table == "usage":
             _spends(watch, w)

@@ -20,7 +20,7 @@ from core.transcript import result_words, wire_id
 from tests.simulation import arrivals, transactions
 from tests.simulation.outside import INJECTED, Arrival, Provider
 from tests.simulation.process import Process
-from tests.simulation.rules import Violation, demand
+from tests.simulation.rules import Violation, demand, unread
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,8 +94,13 @@ class Watch:
         if not call.pure:
             self.provider.accepted.append(arrival)
 
+    def shown(self, view: object) -> None:
+        """The chat is about to show *view*."""
+        self._look(lambda: unread(view, f"a {type(view).__name__}"))
+
     def _asked(self, task: Task, request: Request) -> None:
         self.seen["model asked"] += 1
+        unread(request, "a request")
         try:
             check_history(request.turns)
         except InvalidHistory as words:

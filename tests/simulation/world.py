@@ -17,6 +17,7 @@ from core.host import BaseHost
 from core.ids import OrgId, Run, TaskRef
 from core.people import Organization
 from core.poster import Surface
+from core.redact import Redactor
 from core.tasks import Task
 from core.testing import CountingIds, MemoryStore
 from core.testing.memory.rows import OrganizationRow
@@ -25,7 +26,7 @@ from tests.simulation import repeats
 from tests.simulation.arrivals import NOT_SENT
 from tests.simulation.faults import Fault, Faults
 from tests.simulation.hosts import App, Plan
-from tests.simulation.outside import Chat, Provider, Screen
+from tests.simulation.outside import CANARY, Chat, Provider, Screen
 from tests.simulation.people import People
 from tests.simulation.process import LEASE_SECONDS, WITHIN, Died, Process
 from tests.simulation.rules import demand
@@ -121,7 +122,6 @@ class World:
         self.rng = random.Random(self.seed)
         self.faults = Faults(self.rng)
         self._plan = Plan.drawn(self.rng)
-        self._chat = Chat(faults=self.faults)
         self._provider = Provider(rng=self.rng, faults=self.faults)
 
     async def live(self) -> None:
@@ -141,13 +141,15 @@ class World:
     def _open(self) -> None:
         self._loop = asyncio.get_running_loop()
         self._database_clock = WorldClock(self._loop)
-        self.store = MemoryStore(clock=self._database_clock, ids=CountingIds())
+        self.redactor = Redactor({"SHOP_KEY": CANARY})  # as the bot has it from its start
+        self.store = MemoryStore(clock=self._database_clock, ids=CountingIds(), redactor=self.redactor)
         self.watch = Watch(
             rows=self.store.rows,
             provider=self._provider,
             now=self._database_clock.now,
             limits=self._plan.limits,
         )
+        self._chat = Chat(faults=self.faults, shown=self.watch.shown)
         orgs = [OrgId(f"org{n}") for n in range(self.rng.choice((1, 1, 2, 3)))]
         self.people = [
             People(

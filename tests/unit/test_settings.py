@@ -10,10 +10,11 @@ from threading import Barrier
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from bot.settings import MAKE_A_KEY, Settings, audit_key
+from bot.settings import MAKE_A_KEY, Settings, audit_key, secret_keys
 from core.errors import ConfigError
 
 CANARY = "canary-0123456789"
+NEW, OLD = "n" * 32, "o" * 40
 POSTGRES = "postgresql+asyncpg://shop:s3cret@db.example/shop"
 
 
@@ -22,6 +23,7 @@ def test_an_empty_environment_gives_the_defaults() -> None:
         "database_url": "sqlite+aiosqlite:///gatepost.db",
         "db_pool_size": 3,
         "audit_key": None,
+        "secret_key": None,
         "host_app": None,
         "agents_dir": (),
         "model": "gpt-4o",
@@ -38,6 +40,7 @@ def test_each_variable_is_read_by_its_name() -> None:
         "DATABASE_URL": POSTGRES,
         "DB_POOL_SIZE": "5",
         "AUDIT_KEY": CANARY,
+        "SECRET_KEY": f"{NEW},{OLD}",
         "HOST_APP": "shop.host:Shop",
         "AGENTS_DIR": "/srv/agents",
         "MODEL": "small-1",
@@ -52,6 +55,7 @@ def test_each_variable_is_read_by_its_name() -> None:
         "database_url": POSTGRES,
         "db_pool_size": 5,
         "audit_key": SecretStr(CANARY),
+        "secret_key": SecretStr(f"{NEW},{OLD}"),
         "host_app": "shop.host:Shop",
         "agents_dir": (Path("/srv/agents"),),
         "model": "small-1",
@@ -72,7 +76,7 @@ def test_several_folders_of_agents_stand_in_one_variable() -> None:
 
 def test_a_blank_variable_counts_as_not_set() -> None:
     environ = {name.upper(): " " for name in Settings.model_fields}
-    assert len(environ) == 11
+    assert len(environ) == 12
     assert Settings.from_env(environ) == Settings.from_env({})
 
 
@@ -158,12 +162,13 @@ def shown(environ: dict[str, str]) -> dict[str, tuple[str, str]]:
 
 def test_defaults_are_listed_with_what_they_mean() -> None:
     listed = Settings.from_env({}).describe()
-    assert len(listed) == 11
+    assert len(listed) == 12
     assert all(each.meaning and each.source == "default" for each in listed)
     assert {each.name: each.shown for each in listed} == {
         "DATABASE_URL": "sqlite+aiosqlite:///gatepost.db",
         "DB_POOL_SIZE": "3",
         "AUDIT_KEY": "not set",
+        "SECRET_KEY": "not set",
         "HOST_APP": "not set",
         "AGENTS_DIR": "not set",
         "MODEL": "gpt-4o",
@@ -289,3 +294,48 @@ def test_a_folder_that_is_not_there_is_told_without_a_trace_of_a_key(tmp_path: P
     settings = Settings(database_url=f"sqlite+aiosqlite:///{tmp_path / 'none' / 'shop.db'}")
     with pytest.raises(ConfigError, match=r"shop\.db\.key can't be used \(No such file or directory\)"):
         audit_key(settings)
+
+
+# ── the keys of secrets at rest, and what nobody may read ────────────────────────────────────
+
+
+def test_of_several_keys_each_is_long_enough_and_the_first_seals() -> None:
+    assert secret_keys(Settings.from_env({"SECRET_KEY": f" {NEW} , {OLD}"})) == (NEW, OLD)
+    for short in (CANARY, f"{NEW},{CANARY}", f"{NEW},"):
+        with pytest.raises(ConfigError, match=r"^SECRET_KEY: one is shorter than 32 characters") as refused:
+            Settings.from_env({"SECRET_KEY": short})
+        assert CANARY not in str(refused.value)
+
+
+def test_on_sqlite_a_secret_key_is_made_once_and_on_postgres_it_is_refused_by_name(
+    on_file: Callable[..., Settings], tmp_path: Path
+) -> None:
+    (made,) = secret_keys(on_file())
+    assert secret_keys(on_file()) == (made,)
+    assert made.encode() != audit_key(on_file())
+    assert stat.S_IMODE((tmp_path / "shop.db.secret-key").stat().st_mode) == 0o600
+    with pytest.raises(
+        ConfigError, match=r"^SECRET_KEY: it is not set, and secrets at rest on Postgres need"
+    ):
+        secret_keys(Settings(database_url=POSTGRES))
+
+
+def test_what_nobody_may_read_has_a_name_that_may_be_shown() -> None:
+    url = "postgres://shop:p%40ss/w:d@db/shop?sslpassword=other"
+    environ = {
+        "DATABASE_URL": url,
+        "AUDIT_KEY": CANARY,
+        "OPENAI_API_KEY": "sk-1",
+        "SECRET_KEY": f"{NEW},{OLD}",
+    }
+    assert Settings.from_env(environ).secrets() == {
+        "AUDIT_KEY": CANARY,
+        "OPENAI_API_KEY": "sk-1",
+        "SECRET_KEY": f"{NEW},{OLD}",
+        "SECRET_KEY:1": NEW,
+        "SECRET_KEY:2": OLD,
+        "DATABASE_URL:1": "p%40ss/w:d",
+        "DATABASE_URL:2": "p@ss/w:d",
+        "DATABASE_URL:3": "other",
+    }
+    assert Settings.from_env({}).secrets() == {}

@@ -206,14 +206,14 @@ def write_events(rows: Rows, task: Task, happened: Iterable[TaskEvent], at: date
             call_id=event.call_id,
             agent=task.agent,
             label=task.label,
-            data=event.data,
+            data=rows.redactor.clean(event.data),
             at=at,
         )
         rows.events.insert(row)
 
 
 def write_entry(rows: Rows, task: Task, entry: Entry, at: datetime) -> None:
-    """The change's one audit entry, under its HMAC (I34)."""
+    """The change's one audit entry, under its HMAC (I34), without secrets (I33)."""
     written = AuditEntry(
         org=task.org,
         id=rows.ids.new(),

@@ -11,6 +11,7 @@ from core.ids import CallId, OrgId, PersonId, TaskId, TaskRef, Token
 from core.parks import Park
 from core.people import Account, Organization, Person, Roster, Route, Switch
 from core.ports import Clock, Ids, Post
+from core.redact import Redactor
 from core.rights import Rights
 from core.tasks import Json, Message, Prio, Task, TaskState
 from core.testing.memory.table import Journal, Table
@@ -166,16 +167,24 @@ class LeaseRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class SecretRow:
+    org: OrgId
+    name: str
+    sealed: str  # in memory, the value itself
+    at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class FloorRow:
     prio: int
     floor: int = 0
 
 
 class Rows:
-    """Every table, and what each port needs beside them: time, ids, and the audit trail's key."""
+    """Every table, and what each port needs beside them: time, ids, the audit trail's key, a redactor."""
 
-    def __init__(self, *, clock: Clock, ids: Ids, audit_key: bytes) -> None:
-        self.ids = ids
+    def __init__(self, *, clock: Clock, ids: Ids, audit_key: bytes, redactor: Redactor) -> None:
+        self.ids, self.redactor = ids, redactor
         self._clock, self._audit_key = clock, audit_key
         self.journal = journal = Journal()
         self.transaction = journal.transaction
@@ -192,6 +201,7 @@ class Rows:
             filed=lambda row: [("account", row.account)],
         )
         self.switches: Table[SwitchRow] = Table("switch", journal, lambda row: (row.org, row.switch.agent))
+        self.secrets: Table[SecretRow] = Table("secret", journal, lambda row: (row.org, row.name))
         self.rights: Table[RightsRow] = Table("rights", journal, lambda row: (row.org, row.agent))
         self.tasks: Table[TaskRow] = Table(
             "task",
@@ -262,7 +272,8 @@ class Rows:
         return self._clock.now()
 
     def write_entry(self, entry: AuditEntry) -> None:
-        """*entry* is in the trail under its HMAC."""
+        """*entry* is in the trail without secrets (I33), under its HMAC."""
+        entry = self.redactor.clean(entry)
         self.audit.insert(replace(entry, mac=mac(self._audit_key, entry)))
 
     def tasks_of(self, org: OrgId) -> list[Task]:

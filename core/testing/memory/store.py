@@ -2,6 +2,7 @@
 
 from core.ports import Clock, Ids
 from core.queue import QueueSettings
+from core.redact import Redactor
 from core.testing.memory.inbox import MemoryInbox
 from core.testing.memory.leases import MemoryLeases
 from core.testing.memory.ledger import MemoryLedger
@@ -10,6 +11,7 @@ from core.testing.memory.parks import MemoryParks
 from core.testing.memory.people import MemoryPeople
 from core.testing.memory.queue import MemoryQueue
 from core.testing.memory.rows import Rows
+from core.testing.memory.secrets import MemorySecrets
 from core.testing.memory.tasks import MemoryTasks
 
 AUDIT_KEY = b"of tests: it keeps nothing"
@@ -22,9 +24,15 @@ class MemoryStore:
     """
 
     def __init__(
-        self, *, clock: Clock, ids: Ids, audit_key: bytes = AUDIT_KEY, queue: QueueSettings | None = None
+        self,
+        *,
+        clock: Clock,
+        ids: Ids,
+        audit_key: bytes = AUDIT_KEY,
+        queue: QueueSettings | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
-        self.rows = rows = Rows(clock=clock, ids=ids, audit_key=audit_key)
+        self.rows = rows = Rows(clock=clock, ids=ids, audit_key=audit_key, redactor=redactor or Redactor())
         self.tasks = MemoryTasks(rows)
         self.queue = MemoryQueue(rows, queue)
         self.inbox = MemoryInbox(rows)
@@ -33,6 +41,7 @@ class MemoryStore:
         self.people = MemoryPeople(rows)
         self.ledger = MemoryLedger(rows)
         self.leases = MemoryLeases(rows)
+        self.secrets = MemorySecrets(rows)
 
     async def close(self) -> None:
         """Nothing is open."""
