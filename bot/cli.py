@@ -16,7 +16,8 @@ from typer.core import TyperGroup
 
 from bot.cli_organizations import org
 from bot.cli_people import people
-from bot.typed import As, run
+from bot.options import As
+from bot.options import run as _run
 from core.errors import GatepostError
 
 
@@ -107,7 +108,7 @@ def demo(
     """Watch a refund wait for a click and survive kill -9, offline, in ten seconds."""
     from bot.demo.play import play
 
-    run(play(keep=keep, kill_at=kill_at))
+    _run(play(keep=keep, kill_at=kill_at))
 
 
 @app.command(rich_help_panel="Try it", epilog="Example: python -m bot chat")
@@ -115,7 +116,7 @@ def chat(as_: As = None) -> None:
     """Talk to the agents here; what they ask is answered by a key."""
     from bot.chat import chat as talk
 
-    run(talk(as_))
+    _run(talk(as_))
 
 
 # ── work ─────────────────────────────────────────────────────────────────────────────────────
@@ -132,7 +133,7 @@ def new(
     """Open a task; a worker takes it."""
     from bot.commands import ask
 
-    run(ask.new(goal, agent, as_))
+    _run(ask.new(goal, agent, as_))
 
 
 @app.command(rich_help_panel="Work", epilog="Example: python -m bot worker --until-idle")
@@ -147,7 +148,7 @@ def worker(
     """Run tasks until told to stop; cards and reports of the terminal go to stdout."""
     from bot.commands import work
 
-    run(work.work(until_idle=until_idle, posts=not no_posts))
+    _run(work.work(until_idle=until_idle, posts=not no_posts))
 
 
 @app.command(rich_help_panel="Work", epilog="Example: python -m bot stop t-12")
@@ -155,7 +156,7 @@ def stop(task: TaskArgument, as_: As = None) -> None:
     """Stop a task: nothing of it starts any more."""
     from bot.commands import ask
 
-    run(ask.stop(task, as_))
+    _run(ask.stop(task, as_))
 
 
 # ── look ─────────────────────────────────────────────────────────────────────────────────────
@@ -169,7 +170,7 @@ def tasks(
     """List the newest tasks."""
     from bot.commands import look
 
-    run(look.tasks(as_, limit))
+    _run(look.tasks(as_, limit))
 
 
 @app.command(rich_help_panel="Look", epilog="Example: python -m bot show t-12")
@@ -177,7 +178,7 @@ def show(task: TaskArgument, as_: As = None) -> None:
     """Tell a task's whole story: every call, who decided it, and what ran."""
     from bot.commands import look
 
-    run(look.show(task, as_))
+    _run(look.show(task, as_))
 
 
 @app.command(rich_help_panel="Look", epilog="Example: python -m bot pending")
@@ -185,7 +186,7 @@ def pending(as_: As = None) -> None:
     """Show the card of each call that waits."""
     from bot.commands import look
 
-    run(look.pending(as_))
+    _run(look.pending(as_))
 
 
 # ── decide ───────────────────────────────────────────────────────────────────────────────────
@@ -196,7 +197,7 @@ def approve(call: CallArgument, as_: As = None) -> None:
     """Approve a call as its card shows it."""
     from bot.commands import decide
 
-    run(decide.approve(call, as_))
+    _run(decide.approve(call, as_))
 
 
 @app.command(rich_help_panel="Decide", epilog="Example: python -m bot edit t-12.3 amount=18.50")
@@ -210,7 +211,7 @@ def edit(
     """Approve a call with other values; the agent is told what changed."""
     from bot.commands import decide
 
-    run(decide.edit(call, changes or [], as_))
+    _run(decide.edit(call, changes or [], as_))
 
 
 @app.command(rich_help_panel="Decide", epilog='Example: python -m bot decline t-12.3 "wrong order"')
@@ -223,7 +224,7 @@ def decline(
     """Decline a call: it is not run, and not asked again unchanged."""
     from bot.commands import decide
 
-    run(decide.decline(call, reason, as_, stop=stop))
+    _run(decide.decline(call, reason, as_, stop=stop))
 
 
 @app.command(rich_help_panel="Decide", epilog='Example: python -m bot answer t-12.3 "the blue one"')
@@ -235,7 +236,7 @@ def answer(
     """Answer an agent's question."""
     from bot.commands import decide
 
-    run(decide.answer(call, words, as_))
+    _run(decide.answer(call, words, as_))
 
 
 @app.command(rich_help_panel="Decide", epilog="Example: python -m bot connected t-12.3")
@@ -243,7 +244,7 @@ def connected(call: CallArgument, as_: As = None) -> None:
     """Say that the account a call waits for is connected."""
     from bot.commands import decide
 
-    run(decide.connected(call, as_))
+    _run(decide.connected(call, as_))
 
 
 class Settling(StrEnum):
@@ -271,7 +272,7 @@ def settle(
     from bot.commands import decide
     from core.parks import Choice
 
-    run(decide.settle(name, Choice(choice.value.replace("-", "_")), as_))
+    _run(decide.settle(name, Choice(choice.value.replace("-", "_")), as_))
 
 
 # ── operate ──────────────────────────────────────────────────────────────────────────────────
@@ -282,7 +283,7 @@ def migrate() -> None:
     """Bring the database to this version's schema."""
     from bot.commands import operate
 
-    run(operate.migrate())
+    _run(operate.migrate())
 
 
 @app.command(rich_help_panel="Operate", epilog="Example: python -m bot settings")
@@ -302,7 +303,7 @@ def verify(
     """Check every audit entry against its signature, its number and its neighbours."""
     from bot.commands import audit as trail
 
-    run(trail.verify(database))
+    _run(trail.verify(database))
 
 
 # ── agents ───────────────────────────────────────────────────────────────────────────────────
@@ -324,7 +325,7 @@ def list_(as_: As = None) -> None:
     """List every agent, its switches, and what each of its tools does."""
     from bot.commands import agents as switching
 
-    run(switching.list_agents(as_))
+    _run(switching.list_agents(as_))
 
 
 @agents.command(
@@ -345,7 +346,7 @@ def set_(
     from core.gate import Setting
 
     chosen = None if setting is Chosen.DEFAULT else Setting(setting.value)
-    run(switching.choose(agent, what, chosen, as_))
+    _run(switching.choose(agent, what, chosen, as_))
 
 
 @agents.command(epilog="Example: python -m bot agents pause lead")
@@ -353,7 +354,7 @@ def pause(agent: AgentArgument, as_: As = None) -> None:
     """Pause an agent: nothing new starts; what waits is held."""
     from bot.commands import agents as switching
 
-    run(switching.pause(agent, as_))
+    _run(switching.pause(agent, as_))
 
 
 @agents.command(epilog="Example: python -m bot agents resume lead")
@@ -361,7 +362,7 @@ def resume(agent: AgentArgument, as_: As = None) -> None:
     """Let a paused agent go on."""
     from bot.commands import agents as switching
 
-    run(switching.resume(agent, as_))
+    _run(switching.resume(agent, as_))
 
 
 @agents.command(epilog="Example: python -m bot agents practice lead --off")
@@ -373,7 +374,7 @@ def practice(
     """Let an agent practise: its reads run, everything else is only recorded."""
     from bot.commands import agents as switching
 
-    run(switching.practice(agent, as_, on=not off))
+    _run(switching.practice(agent, as_, on=not off))
 
 
 @agents.command(epilog="Example: python -m bot agents accept lead")
@@ -385,7 +386,7 @@ def accept(
     """Show what an agent's folder asks for beyond what it has, and let it have that."""
     from bot.commands import agents as switching
 
-    run(switching.accept(agent, as_, yes=yes))
+    _run(switching.accept(agent, as_, yes=yes))
 
 
 @agents.command(epilog="Example: python -m bot agents check")

@@ -16,14 +16,13 @@ from core.errors import (
     BadArguments,
     DecisionError,
     NothingToChange,
-    NotYourDecision,
     ParkExpired,
     ParkNotFound,
     ParkWithdrawn,
 )
 from core.host import BaseHost, risks_of
 from core.ids import CallCode, CallId, OrgId, ParkId, Token
-from core.moves.people import Click, Decided, Decision, Spare, decide, not_yours, turned_away
+from core.moves.people import Click, Decided, Decision, Spare, decide, not_yours
 from core.parks import DecisionKind, ParkKind, Slip
 from core.people import Person
 from core.plan import LimitKind
@@ -75,7 +74,7 @@ class Desk:
 
         *changes*: an edit's fields, by name. The agent's own arguments with them in are checked against
         the tool here. Raises BadArguments by field, NothingToChange, and what `moves.people.decide`
-        raises: AlreadyDecided (who and when), ParkExpired, NotYourDecision (on record, too), OutOfDate.
+        raises: AlreadyDecided (who and when), ParkExpired, NotYourDecision, OutOfDate.
         Source: states.md C6; Slack answers within 3 seconds, so no I/O but the store.
         """
         if decision.kind is DecisionKind.EDIT and view.park.open:  # else the move says what became of it
@@ -92,12 +91,7 @@ class Desk:
         of_budget = view.park.kind is ParkKind.LIMIT and view.park.shown.get("limit") == LimitKind.BUDGET
         need = Need(token=view.park.token, event_id=by.event_id, roster=True, usage=of_budget)
         move = decide(click, decision, self.agent(view.task.agent), spare)
-        try:
-            return await self.store.tasks.change(view.task.ref, move, need)
-        except NotYourDecision:
-            away = turned_away(by.who, view.park, decision.kind, by.surface)
-            await self.store.tasks.change(view.task.ref, away)
-            raise
+        return await self.store.tasks.change(view.task.ref, move, need)
 
     async def connect_state(self, who: Person, view: ParkView) -> str:
         """What a sign-in carries to its return, so that it connects what *view* waits for, once (C12).
@@ -133,7 +127,6 @@ class Desk:
         """
         roster = await self.store.people.of(who.org)
         if (why := why_not(roster, who.id, view.task, view.park, view.call)) is not None:
-            await self.store.tasks.change(view.task.ref, turned_away(who, view.park, None, None))
             raise not_yours(why)
 
     def _edit(self, view: ParkView, decision: Decision, changes: Mapping[str, Json]) -> Decision:

@@ -211,17 +211,6 @@ def not_yours(why: str) -> NotYourDecision:
     return NotYourDecision(f"This is not yours to decide: {why}.")
 
 
-def turned_away(who: Person, park: Park, decision: DecisionKind | None, surface: str | None) -> Move[None]:
-    """That *who* wanted to decide *park* and may not is on record, and nothing else happened (S8)."""
-
-    def move(work: Work, at: datetime) -> tuple[Change | Lost, None]:
-        facts = {"park": park.kind, "version": park.version, "decision": decision}
-        told = entry(who.id, "turned_away", surface=surface, call_id=park.call_id, facts=facts)
-        return Change(task=work.task, entry=told), None
-
-    return move
-
-
 def _roster(work: Work) -> Roster:
     if work.roster is None:
         raise LookupError("deciding needs the roster")
