@@ -16,13 +16,14 @@ from core.errors import (
     BadArguments,
     DecisionError,
     NothingToChange,
+    NotYourDecision,
     ParkExpired,
     ParkNotFound,
     ParkWithdrawn,
 )
 from core.host import BaseHost, risks_of
 from core.ids import CallCode, CallId, OrgId, ParkId, Token
-from core.moves.people import Click, Decided, Decision, Spare, decide, not_yours
+from core.moves.people import Click, Decided, Decision, Spare, decide
 from core.parks import DecisionKind, ParkKind, Slip
 from core.people import Person
 from core.plan import LimitKind
@@ -127,7 +128,7 @@ class Desk:
         """
         roster = await self.store.people.of(who.org)
         if (why := why_not(roster, who.id, view.task, view.park, view.call)) is not None:
-            raise not_yours(why)
+            raise NotYourDecision(why)
 
     def _edit(self, view: ParkView, decision: Decision, changes: Mapping[str, Json]) -> Decision:
         if view.park.kind is not ParkKind.APPROVAL or view.call is None:
