@@ -18,7 +18,7 @@ from typer.core import TyperGroup
 
 from bot.cli_organizations import org
 from bot.cli_people import people
-from bot.typed import As, run
+from bot.options import As, run
 from core.caught import caught
 from core.commands import BY_NAME
 from core.errors import GatepostError

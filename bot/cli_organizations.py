@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from bot.typed import As, run
+from bot.options import As, run
 
 org = typer.Typer(
     help="Organizations: who approves what, where cards go; pause, resume and limit all agents."

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bot.typed import As, run
+from bot.options import As, run
 
 people = typer.Typer(help="Who is in the organization, what they may do, and by which accounts.")
 

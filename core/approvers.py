@@ -31,11 +31,18 @@ def may_decide(
 def why_not(
     roster: Roster, who: PersonId, task: Task, park: Park, call: Call | None, *, to_run: bool = False
 ) -> str | None:
-    """Why *who* may not decide *park*, in a clause for their own eyes; None where they may.
+    """Why *who* may not decide *park*, in a sentence for their own eyes; None where they may.
 
     *call*: what the park is about, None where that is the task itself. *to_run*: they want its call to run,
     which the one who asked for the task may not where self-approval is off.
     """
+    why = _objection(roster, who, task, park, call, to_run=to_run)
+    return None if why is None else f"This is not yours to decide: {why}."
+
+
+def _objection(
+    roster: Roster, who: PersonId, task: Task, park: Park, call: Call | None, *, to_run: bool
+) -> str | None:
     person = roster.person(who)
     if person is None or roster.organization.id != task.org or person.org != task.org:
         return "you are not of this organization"  # a foreign person answers like an unknown one (I18)

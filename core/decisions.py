@@ -23,7 +23,7 @@ from core.errors import (
 )
 from core.host import BaseHost, risks_of
 from core.ids import CallCode, CallId, OrgId, ParkId, Token
-from core.moves.people import Click, Decided, Decision, Spare, decide, not_yours
+from core.moves.people import Click, Decided, Decision, Spare, decide
 from core.parks import DecisionKind, ParkKind, Slip
 from core.people import Person
 from core.plan import LimitKind
@@ -151,9 +151,8 @@ class Desk:
         """
         roster = await self.store.people.of(who.org)
         if (why := why_not(roster, who.id, view.task, view.park, view.call)) is not None:
-            error = not_yours(why)
-            await self.store.parks.refused(view.park.token, who.id, None, str(error))
-            raise error
+            await self.store.parks.refused(view.park.token, who.id, None, why)
+            raise NotYourDecision(why)
 
     def _edit(self, view: ParkView, decision: Decision, changes: Mapping[str, Json]) -> Decision:
         if view.park.kind is not ParkKind.APPROVAL or view.call is None:

@@ -263,12 +263,7 @@ def _check_person(work: Work, park: Park, who: Person, decision: Decision) -> No
     to_run = lets_run(decision.kind, decision.choice)
     call = work.call(park.call_id)
     if (why := why_not(_roster(work), who.id, work.task, park, call, to_run=to_run)) is not None:
-        raise not_yours(why)
-
-
-def not_yours(why: str) -> NotYourDecision:
-    """What somebody is told who may not decide, for their own eyes."""
-    return NotYourDecision(f"This is not yours to decide: {why}.")
+        raise NotYourDecision(why)
 
 
 def _roster(work: Work) -> Roster:
@@ -481,7 +476,7 @@ def amend(token: Token, args: Json, slip: Slip, *, by: PersonId, surface: str) -
             raise ParkNotFound
         call = work.call(park.call_id)
         if (why := why_not(_roster(work), by, work.task, park, call)) is not None:
-            raise not_yours(why)
+            raise NotYourDecision(why)
         if not park.open or call is None or call.state is not CallState.PARKED:
             raise OutOfDate(version=park.version)
         changed_hash = hash_of(work.task, call, args)

@@ -1,4 +1,4 @@
-"""What commands of every group take and do alike: who is at the terminal, and the one event loop."""
+"""What commands of every group share: the option that says who is at the terminal, and the one event loop."""
 
 import asyncio
 from collections.abc import Coroutine
