@@ -15,7 +15,7 @@ from core.lookups import look_up
 from core.moves.people import Decided, Decision, said
 from core.parks import Choice, DecisionKind, ParkKind
 from core.ports import ParkView
-from core.shown import shown_value
+from core.shown import on_one_line
 from core.tasks import Json
 from core.visible import visible
 
@@ -169,7 +169,7 @@ def differences(before: Mapping[str, Json], after: Mapping[str, Json]) -> list[s
     """amount 24.00 → 18.50, for every field that is another; visible."""
     names = [*before, *(name for name in after if name not in before)]
     shown = [
-        (name, *(shown_value(args[name]) if name in args else "(not set)" for args in (before, after)))
+        (name, *(on_one_line(args[name]) if name in args else "(not set)" for args in (before, after)))
         for name in names
     ]
     return [f"{visible(name)} {old} → {new}" for name, old, new in shown if old != new]
