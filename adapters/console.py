@@ -23,7 +23,7 @@ from core.forms import Input, Kind
 from core.parks import Choice, ParkKind
 from core.poster import Notice, View
 from core.report import Line, Report
-from core.shown import NOT_SET, Field, shown_value
+from core.shown import NOT_SET, Field, on_one_line
 from core.tasks import TaskState
 from core.visible import visible
 from core.wording import MORE
@@ -232,7 +232,7 @@ KEYS: dict[str, tuple[str, str, str]] = {
         "[s]top the task",
         "it does not run, and neither does anything more of its task",
     ),
-    Verb.APPROVE_REST: ("r", "approve the [r]est", "every call of this card that waits runs as it is shown"),
+    Verb.APPROVE_REST: ("r", "[r] approve all", "every call of this card that waits runs as it is shown"),
     Verb.CONNECTED: ("c", "[c]onnected", "the account is connected: the agent may try again"),
     Verb.ANSWER: ("w", "[w]rite an answer", "or just type it"),
     Choice.WENT_OUT: ("o", "[o] it went out", "it counts as done"),
@@ -271,8 +271,9 @@ COMMANDS: dict[str, str] = {
 def keys(row: Row, card: Card) -> list[tuple[str, str, str]]:
     """The keys that answer *row*, in its order, leaving it for later last."""
     several = card.choices if Verb.APPROVE in row.choices else ()
-    known = [KEYS[choice] for choice in (*row.choices, *several) if choice in KEYS]
-    return [*known, LATER]
+    known = [KEYS[choice] for choice in row.choices if choice in KEYS]
+    all_of_them = [("r", f"[r] {card.rest_label.lower()}", KEYS[choice][2]) for choice in several]
+    return [*known, *all_of_them, LATER]
 
 
 def choices_line(row: Row, answers: Answers, card: Card) -> RenderableType:
@@ -411,7 +412,7 @@ def arguments(args: object) -> Text:
     line = Text(overflow="fold")
     for n, (name, value) in enumerate(args.items()):
         line.append(", " if n else "").append(visible(str(name)), "cyan").append(" ")
-        line.append(shown_value(value))
+        line.append(on_one_line(value))
     return line
 
 

@@ -11,7 +11,7 @@ from core.forms import Typed as Filled
 from core.moves.people import Decided, said
 from core.parks import Choice, DecisionKind
 from core.ports import ParkView
-from core.shown import NOT_SET, shown_value
+from core.shown import NOT_SET, on_one_line
 from core.tasks import Json
 from core.visible import visible
 
@@ -66,7 +66,7 @@ def differences(before: Mapping[str, Json], after: Mapping[str, Json]) -> list[s
     """amount 24.00 → 18.50, for every field that is another; visible."""
     names = [*before, *(name for name in after if name not in before)]
     shown = [
-        (name, *(shown_value(args[name]) if name in args else NOT_SET for args in (before, after)))
+        (name, *(on_one_line(args[name]) if name in args else NOT_SET for args in (before, after)))
         for name in names
     ]
     return [f"{visible(name)} {old} → {new}" for name, old, new in shown if old != new]

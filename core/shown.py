@@ -59,6 +59,11 @@ def shown_value(value: Json) -> str:
     return visible(dump(value))
 
 
+def on_one_line(value: Json) -> str:
+    """The same within a sentence: its line breaks as a sign."""
+    return shown_value(value).replace("\n", " ⏎ ")
+
+
 def value_shown(seen: str) -> Json:
     """The one value that `shown_value` shows as *seen*."""
     text = raw(seen)

@@ -14,7 +14,7 @@ from core.lookalikes import hosts, mixed
 from core.moves.people import MORE_ROUNDS, MORE_TOKENS, said
 from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState
 from core.people import Roster
-from core.shown import rank, shown_value
+from core.shown import on_one_line, rank
 from core.tasks import Json, Origin, Task
 from core.transcript import edited
 from core.visible import cut, hidden, line, raw, visible
@@ -161,11 +161,7 @@ def earlier(one: Json, name_of: Callable[[str], str], most: int = LONGEST_EARLIE
 def inline(args: Mapping[str, Json]) -> str:
     """to mara@example.test, amount 24.00: on one line, the arguments that matter first, not made visible."""
     names = sorted(args, key=rank)
-    return ", ".join(f"{name} {_inline(args[name])}" for name in names) or "(no arguments)"
-
-
-def _inline(value: Json) -> str:
-    return raw(shown_value(value)).replace("\n", " ⏎ ")
+    return ", ".join(f"{name} {raw(on_one_line(args[name]))}" for name in names) or "(no arguments)"
 
 
 _STATES: Final[Mapping[str, str]] = {

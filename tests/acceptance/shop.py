@@ -290,9 +290,13 @@ class Shop:
         who: Person = U1,
         changes: Mapping[str, Json] | None = None,
         event_id: str | None = None,
+        room: int | None = None,
     ) -> Decided:
-        """What *who* said to the card *view*, in a click of its own unless *event_id* says which."""
-        by = Answering(who=who, surface=SURFACE, event_id=event_id or self._ids.new())
+        """What *who* said to the card *view*, in a click of its own unless *event_id* says which.
+
+        *room*: of the surface, for a row's arguments.
+        """
+        by = Answering(who=who, surface=SURFACE, event_id=event_id or self._ids.new(), room=room)
         return await self.desk.decide(by, view, decision, changes=changes)
 
     # ── what is there to see ─────────────────────────────────────────────────────────────────
@@ -315,13 +319,13 @@ class Shop:
         """What a card says of each park of that call: who decided what, and what came of it."""
         return tuple(row.status for row in (await self.drawn(task, number)).rows)
 
-    async def drawn(self, task: Task, number: int = 1) -> cards.Card:
-        """The card of that call's parks, as any surface gets it."""
+    async def drawn(self, task: Task, number: int = 1, room: int | None = None) -> cards.Card:
+        """The card of that call's parks, as a surface with *room* gets it."""
         story = await self.story(task)
         (call,) = [c for c in story.calls if c.number == number]
         pairs: list[tuple[Park, Call | None]] = [(p, call) for p in story.parks if p.call_id == call.id]
         roster = await self.store.people.of(ORG)
-        return cards.card(story, pairs, roster, self.host)
+        return cards.card(story, pairs, roster, self.host, room)
 
     async def send(self) -> list[Post]:
         """Every due post is on the surface now, its message named after the post."""

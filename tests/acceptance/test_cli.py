@@ -94,6 +94,9 @@ async def test_each_way_of_saying_no_runs_nothing_and_says_what_follows(bot: Com
     await bot.works()
     declined = await bot.does("decline", "t-1.2", "wrong order")
     assert declined.out == "t-1.2 declined by ada: wrong order. It is not run; the agent is told.\n"
+    assert await bot.refuses("revise", "t-2.2", " ") == (
+        'say how it is to be changed: revise t-1.2 "ask them first"'
+    )
     stopped_too = await bot.does("decline", "t-2.2", "leave it", "--stop")
     assert stopped_too.out == "t-2.2 declined by ada: leave it. t-2 is stopped.\n"
     assert (await bot.does("stop", "t-3")).out == "t-3 is stopped.\n"
@@ -472,11 +475,26 @@ async def test_a_conversation_through_a_pipe_edits_by_a_key_and_reports(
 ) -> None:
     typed = f"{GOAL}\napprove it please\ne\nten\n18.50\n"
     said = (await file_bot.does("chat", typed=typed)).words
-    assert "t-1.2> approve it please [a]pprove [e]dit [d]ecline [l]ater" in said  # prose decides nothing
-    assert "amount [24.00]: ten amount: must be a number amount [24.00]: 18.50" in said
+    assert "t-1.2> approve it please “approve it please” is none of the keys" in said  # prose decides nothing
+    assert "a approve: it runs as it is shown" in said
+    asked = "amount a number · more than 0, at most 100 · in EUR; no more than was paid 24.00"
+    again = "new value (empty: as it is):"
+    assert f"{asked} {again} ten amount: must be a number {again} 18.50" in said
+    assert said.count("approved with changes by ada") == 1
     assert "t-1.2 approved with changes by ada: amount 24.00 → 18.50." in said
     assert "Done refund order_id A7, amount 18.50" in said
     assert file_bot.refunds == [("A7", "18.50")]
+
+
+@pytest.mark.rule("C9", "C10")
+async def test_in_a_conversation_a_call_is_sent_back_to_be_changed_or_declined_with_its_task(
+    file_bot: CommandLine,
+) -> None:
+    said = (await file_bot.does("chat", typed=f"{GOAL}\nc\nhalf of it\n")).words
+    assert "t-1.2 sent back by ada: half of it. It is not run; the agent proposes something else." in said
+    said = (await file_bot.does("chat", typed=f"{GOAL}\ns\nleave it\n")).words
+    assert "t-2.2 declined by ada: leave it. t-2 is stopped." in said
+    assert file_bot.refunds == []
 
 
 async def test_what_a_conversation_leaves_parked_waits_in_the_database(file_bot: CommandLine) -> None:

@@ -30,6 +30,18 @@ async def test_a_question_is_answered_at_the_terminal(bot: CommandLine) -> None:
     assert "I painted it." in story
 
 
+@pytest.mark.rule("C11")
+@pytest.mark.parametrize(
+    ("typed", "answer"), [("the blue one", "the blue one"), ("2", "blue"), ("w\n1", "red")]
+)
+async def test_a_line_typed_at_a_question_is_its_answer(tmp_path: Path, typed: str, answer: str) -> None:
+    bot = command_line(f"sqlite+aiosqlite:///{tmp_path / 'gatepost.db'}", tmp_path)
+    asking = bot.with_env(HOST_APP="tests.acceptance.asking:Asking")
+    said = (await asking.does("chat", typed=f"paint it\n{typed}\n")).words
+    assert f"t-1.1 answered by ada: {answer}. The agent is told." in said
+    assert "I painted it." in said
+
+
 @pytest.mark.rule("C12")
 async def test_an_account_is_said_to_be_connected_at_the_terminal(bot: CommandLine, tmp_path: Path) -> None:
     bot = bot.with_env(HOST_APP="tests.acceptance.signing:Signing")

@@ -76,7 +76,7 @@ async def test_s02_an_approval_and_a_decline_at_the_same_moment_leave_one_winner
         (won,) = [c for c in came if c["won"]]
         (lost,) = [c for c in came if not c["won"]]
         assert lost["by"] == won["who"]
-        assert lost["words"].startswith(f"already {_PAST[won['kind']]} by {won['who']}, ")
+        assert lost["words"].startswith(f"{won['who']} {_PAST[won['kind']]} it at ")
         winners[view.park.id] = won["kind"]
     assert set(winners.values()) == {"approve", "decline"}
 

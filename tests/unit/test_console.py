@@ -254,11 +254,11 @@ def test_each_key_says_what_it_does() -> None:
     for words in (
         "a  approve: it runs as it is shown",
         "d  decline: ",
-        "r  approve the rest: ",
+        "r  approve all 2: ",
         "l  later: ",
     ):
         assert words in shown
-    assert "approve the rest" not in printed(keys_table(row(), card()))
+    assert "approve all" not in printed(keys_table(row(), card()))
 
 
 def test_a_field_of_a_form_stands_over_its_value_line_for_line() -> None:
@@ -297,6 +297,7 @@ def test_a_report_of_no_action_says_so() -> None:
 
 def test_arguments_keep_every_digit_and_every_key() -> None:
     assert arguments({"a": 1, "b": "two"}).plain == "a 1, b two"
+    assert arguments({"a": "b\nc", "d": "1"}).plain == 'a b ⏎ c, d "1"'
     assert arguments({}).plain == "(none)"
     assert arguments("{broken").plain == "{broken"
 
