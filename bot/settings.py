@@ -262,7 +262,7 @@ def audit_key(settings: Settings) -> bytes:
 def secret_keys(settings: Settings) -> tuple[str, ...]:
     """The keys that seal secrets at rest, the one that seals new ones first.
 
-    Without SECRET_KEY a SQLite database has one made for it, kept in ``<file>.secret-key`` beside it, as the
+    Without SECRET_KEY a SQLite database has one made for it, kept in ``<file>.secret.key`` beside it, as the
     audit's is. Raises ConfigError.
     """
     if settings.secret_key is not None:
@@ -271,7 +271,7 @@ def secret_keys(settings: Settings) -> tuple[str, ...]:
         raise ConfigError(
             "SECRET_KEY: it is not set, and secrets at rest on Postgres need one; make one with " + MAKE_A_KEY
         )
-    file = _key_file("SECRET_KEY", settings.database_url, "secret-key")
+    file = _key_file("SECRET_KEY", settings.database_url, "secret.key")
     return (_kept_key("SECRET_KEY", file, SHORTEST_SECRET_KEY),)
 
 

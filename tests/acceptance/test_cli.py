@@ -435,7 +435,7 @@ async def test_a_secret_without_a_key_is_refused_on_postgres_and_has_one_made_on
         )
     else:
         assert (said.out, said.err) == ("SHOP is kept.\n", "")
-        assert (tmp_path / "migrated.db.secret-key").stat().st_mode & 0o077 == 0
+        assert (tmp_path / "migrated.db.secret.key").stat().st_mode & 0o077 == 0
 
 
 # ── help ─────────────────────────────────────────────────────────────────────────────────────

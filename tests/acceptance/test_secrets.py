@@ -70,6 +70,9 @@ async def test_a_secret_is_read_by_nobody_and_its_tool_has_it(migrated_url: str,
         shown = await bot.does("show", "t-1")
         clean(shown)
         assert "[secret SHOP_KEY]" in shown.words and "[secret HOST_KEY]" in shown.words
+        assert (
+            await bot.refuses("show", VAULT) == "'[secret SHOP_KEY]' is no task's code; those are like t-12"
+        )
         clean(await bot.does("chat", typed="/pending\nl\n/quit\n"))
         asked = json.dumps(service.bodies)
         assert leaked(asked) == [] and leaked(json.dumps(HOST)) == [HOST]

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.looks import SHORT
 from core.redact import MARK, SHORTEST, Redactor
 from core.tasks import Json
 
@@ -88,6 +89,12 @@ def test_a_registered_value_is_found_in_every_form(form: str) -> None:
 def test_what_looks_like_a_secret_is_taken_out_whole(text: str, shown: str) -> None:
     assert Redactor().redact(text) == shown
     assert Redactor().redact(shown) == shown
+
+
+@pytest.mark.parametrize(("text", "shown"), SECRETS)
+def test_it_is_found_as_well_in_a_long_text(text: str, shown: str) -> None:
+    long = " and so on;" * SHORT
+    assert Redactor().redact(f"{long} {text}") == f"{long} {shown}"
 
 
 @pytest.mark.parametrize("text", WORDS)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from bot.cli import _failed
 from bot.redaction import redacted_logs
 from core.redact import Redactor
 
@@ -63,3 +64,21 @@ def test_afterwards_records_are_made_as_before() -> None:
         assert logging.getLogRecordFactory() is not before
     assert logging.getLogRecordFactory() is before
     assert sys.exc_info() == (None, None, None)
+
+
+@pytest.mark.rule("I33")
+def test_a_bug_is_told_with_its_place_and_without_a_secret(capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        raise RuntimeError("password=swordfish")
+    except RuntimeError as error:
+        assert _failed(error) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("Traceback (most recent call last):\n")
+    assert said.endswith("RuntimeError: password=[secret]\n")
+    assert "test_redaction.py" in said
+
+
+def test_who_has_said_already_why_it_leaves_is_let_go() -> None:
+    with pytest.raises(SystemExit) as left:
+        _failed(SystemExit(3))
+    assert left.value.code == 3

@@ -313,7 +313,7 @@ def test_on_sqlite_a_secret_key_is_made_once_and_on_postgres_it_is_refused_by_na
     (made,) = secret_keys(on_file())
     assert secret_keys(on_file()) == (made,)
     assert made.encode() != audit_key(on_file())
-    assert stat.S_IMODE((tmp_path / "shop.db.secret-key").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tmp_path / "shop.db.secret.key").stat().st_mode) == 0o600
     with pytest.raises(
         ConfigError, match=r"^SECRET_KEY: it is not set, and secrets at rest on Postgres need"
     ):
