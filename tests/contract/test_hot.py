@@ -14,6 +14,8 @@ UPDATED = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_xact_user_tables WHERE r
 
 @pytest.mark.parametrize("database_kind", ["postgres"])
 async def test_heartbeats_are_heap_only_updates(sql: SqlPlanted) -> None:
+    # Room on every page: whether old versions were cleaned away by then is up to whoever else is at work.
+    await sql.run("ALTER TABLE tasks SET (fillfactor = 10)")
     await sql.save(make.organization())
     org, soon = make.organization().id, await sql.now() + timedelta(seconds=60)
     tasks = [await sql.running(org, "w1", soon) for _ in range(20)]
@@ -31,4 +33,4 @@ async def test_heartbeats_are_heap_only_updates(sql: SqlPlanted) -> None:
     event.remove(sql.db.engine.sync_engine, "commit", before_commit)
     total, hot = seen[-1]  # since the session last reported them
     assert (len(seen), total >= 20) == (5, True)
-    assert hot >= total * 0.8, "a page that was full is cleaned at the next look"
+    assert hot == total

@@ -22,6 +22,23 @@ A_MOMENT = 0.3
 """Long enough for a statement that nothing holds up; one that is held up never comes."""
 
 
+async def in_line(sql: SqlPlanted, n: int) -> None:
+    """*n* sessions of this database wait for a lock; asked until it is so."""
+    async with asyncio.timeout(60):
+        while await waiting(sql) < n:
+            pass  # each look is a round trip, in which the others go on
+
+
+async def waiting(sql: SqlPlanted) -> int:
+    held_up = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+
+    async def body(conn: AsyncConnection) -> int:
+        found = await conn.exec_driver_sql(f"{held_up} AND wait_event_type = 'Lock'")
+        return int(found.scalar_one())
+
+    return await sql.db.read(body)
+
+
 @asynccontextmanager
 async def loaded(sql: SqlPlanted, task: Task) -> AsyncIterator[asyncio.Task[Work]]:
     """A transaction that has read all that a mark reads, and commits after the block."""
@@ -67,9 +84,9 @@ async def test_a_mark_that_waited_for_a_pause_has_seen_it(sql: SqlPlanted, first
         await people.switch(ada, org, "inbox", Practice(on=True))
     async with loaded(sql, task):
         pausing = asyncio.create_task(people.switch(ada, org, "inbox", Pause()))
-        await asyncio.wait([pausing], timeout=A_MOMENT)  # it stands in line now, and the next behind it
+        await in_line(sql, 1)
         async with loaded_behind(sql, task) as marking:
-            await asyncio.wait([marking], timeout=A_MOMENT)
+            await in_line(sql, 2)
             assert not marking.done()
     assert await pausing == 1
     assert (await marking).paused
