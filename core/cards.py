@@ -260,7 +260,7 @@ class _Rows:
             kind=park.kind,
             title=title(self.name_of(task.agent), park, call),
             risk=call.risk if call and question is None else "",
-            why=why(park, call),
+            why=why(park, call, most),
             fields=fields if whole or self.room is None else beginnings(fields, self.room),
             choices=self._choices(park, whole=whole) if park.open else (),
             status=None if park.open else status(park, call, self.roster),

@@ -27,6 +27,8 @@ LONGEST_SAID: Final = 600
 """Of the agent's own words beside its call: they inform, and must not talk anybody into it (threats S4)."""
 LINES_SAID: Final = 12
 """Of them: empty lines would push the arguments out of sight."""
+LONGEST_STATUS: Final = 600
+"""Of each part of what came of it; the task's story has it whole."""
 LONGEST_TO: Final = 60
 """Of whom it is for, in a title; the argument itself is whole below."""
 SCANNED: Final = 20_000
@@ -115,11 +117,11 @@ def own_words(text: str | None) -> str | None:
 # ── why it asks ──────────────────────────────────────────────────────────────────────────────
 
 
-def why(park: Park, call: Call | None) -> str:
-    """Why it waits, in a sentence."""
+def why(park: Park, call: Call | None, most: int = LONGEST_ASIDE) -> str:
+    """Why it waits, in a sentence; what others said of it is cut to *most* characters."""
     match park.kind:
         case ParkKind.UNKNOWN:
-            note = visible(call.late_note) if call and call.late_note else ""
+            note = beginning(call.late_note, most, lines=False) if call and call.late_note else ""
             after = f" Its worker said afterwards: {note}." if note else ""
             return f"It was started, and its end was never seen. It is not repeated unless you say so.{after}"
         case ParkKind.CONNECT:
@@ -133,7 +135,7 @@ def why(park: Park, call: Call | None) -> str:
     if call is None:
         return ""
     if problem := park.shown.get("problem"):
-        return f"It asks again: {beginning(str(problem), LONGEST_ASIDE, lines=False)}"
+        return f"It asks again: {beginning(str(problem), most, lines=False)}"
     if park.shown.get("earlier"):
         return "It asks since another task sent the same, or may have."
     return words(Ruling(verdict=call.verdict, rule=call.rule))
@@ -245,7 +247,7 @@ def status(park: Park, call: Call | None, roster: Roster) -> str:
     by = visible(roster.name(park.by_person))
     line = f"{sign} {said(park).capitalize()} by {by}{at}"
     if park.reason:
-        line += f": {visible(park.reason)}"
+        line += f": {beginning(park.reason, LONGEST_STATUS, lines=False)}"
     return " · ".join([line, *_after(park, call)])
 
 
@@ -262,10 +264,10 @@ def _after(park: Park, call: Call | None) -> list[str]:
         return [f"it {_went(call)}"]
     if call is None or park.kind is ParkKind.UNKNOWN:
         return []
-    changes = [visible(edited(call))] if edited(call) else []
+    changes = [beginning(edited(call), LONGEST_STATUS, lines=False)] if edited(call) else []
     if call.state is not CallState.SETTLED:
         return [*changes, _AFTER.get(call.state, "")]
     came = _CAME_OF_IT.get(call.outcome, "") if call.outcome else ""
     if call.outcome in (Outcome.FAILED, Outcome.VOID, Outcome.REFUSED) and "error" in call.result:
-        came = f"{came}: {visible(str(call.result['error']))}"
+        came = f"{came}: {beginning(str(call.result['error']), LONGEST_STATUS, lines=False)}"
     return [*changes, came] if came else changes

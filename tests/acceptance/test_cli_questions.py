@@ -42,6 +42,21 @@ async def test_a_line_typed_at_a_question_is_its_answer(tmp_path: Path, typed: s
     assert "I painted it." in said
 
 
+@pytest.mark.rule("T5", "C7", "C8")
+async def test_the_calls_of_a_round_are_shown_together_and_each_is_decided_by_itself(tmp_path: Path) -> None:
+    bot = command_line(f"sqlite+aiosqlite:///{tmp_path / 'gatepost.db'}", tmp_path)
+    noting = bot.with_env(HOST_APP="tests.acceptance.noting:Noting")
+    typed = "write\ne\ndora\nDear\ncolleague\n.\nr\n"
+    said = (await noting.does("chat", typed=typed)).words
+    assert said.count("t-1, asked by ada: write") == 1
+    assert said.count("[r] approve all 3") == 3
+    edited = "to ada → dora, text Dear ⏎ friend → Dear ⏎ colleague"
+    assert f"t-1.1 approved with changes by ada: {edited}. A worker runs it." in said
+    for code in ("t-1.2", "t-1.3"):
+        assert said.count(f"{code} approved by ada. A worker runs it.") == 1
+    assert "I wrote to them." in said
+
+
 @pytest.mark.rule("C12")
 async def test_an_account_is_said_to_be_connected_at_the_terminal(bot: CommandLine, tmp_path: Path) -> None:
     bot = bot.with_env(HOST_APP="tests.acceptance.signing:Signing")
