@@ -150,7 +150,7 @@ class People:
         await self._peep(self.rng.choice(self.views))
         stale = self.faults.strikes(Fault.CLICKED_STALE, 0.3)
         view = self.rng.choice(self.views if stale else self.views[-3:])
-        if view.park.kind is ParkKind.UNKNOWN and self.rng.random() < 0.5:
+        if view.park.kind is ParkKind.UNKNOWN and self.rng.random() < 0.75:
             await self._look_up(view)
         else:
             await self._press(self._who(), view, *self._decision(view))
@@ -219,11 +219,14 @@ class People:
         by = Answering(who=self.ada, surface=SURFACE, event_id=event_id)
         process = self._process()
         with process.inside():
-            try:
-                found = await look_up(process.desk, process.clock, by, view)
-            except (Died, GatepostError):
-                return
-        self.watch.seen["looked up" if found else "looked up in vain"] += 1
+            for _ in range(4):  # what could not be told may be told at the next look
+                try:
+                    found = await look_up(process.desk, process.clock, by, view)
+                except (Died, GatepostError):
+                    return
+                self.watch.seen["looked up" if found else "looked up in vain"] += 1
+                if found:
+                    return
 
     async def _press(self, who: Person, view: ParkView, decision: Decision, changes: dict[str, Json]) -> None:
         self.clicks += 1
