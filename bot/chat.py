@@ -27,20 +27,24 @@ from adapters.console import (
     progress,
     text,
 )
-from bot.commands.ask import open_task, say
 from bot.commands.decide import decide, decided_line, form_of, looked_up
 from bot.commands.session import SURFACE, Session, session, terminal, words
+from bot.commands.table import print_answer
 from core.answers import code_of
 from core.cards import Card, Row, Verb
+from core.chat import ChatMessage, Place, Typed
 from core.errors import BadArguments, DecisionError, GatepostError
 from core.forms import Input, Kind, filled
-from core.intake import find_task
+from core.front import Front
+from core.intake import Intake
 from core.moves.people import Decision
 from core.parks import Choice, DecisionKind, ParkKind
+from core.people import Account
 from core.plan import RunState, Step
-from core.ports import ParkView
+from core.ports import ParkView, Query
 from core.poster import Poster, card_with, place
 from core.progress import step_words
+from core.route import ChatKind, is_new
 from core.tasks import Json, Task, TaskState
 from core.visible import raw
 
@@ -50,7 +54,10 @@ LOOK_SECONDS = 0.1
 ASKED = frozenset({ParkKind.APPROVAL, ParkKind.UNKNOWN, ParkKind.LIMIT, ParkKind.CONNECT, ParkKind.QUESTION})
 BUSY = frozenset({TaskState.QUEUED, TaskState.RUNNING})
 
-HELP = "Say what is to be done. /pending asks what waits, /new GOAL opens another task, /quit leaves."
+HELP = (
+    "Say what is to be done. /pending asks what waits, /new GOAL opens another task, /help lists the rest, "
+    "/quit leaves."
+)
 
 
 async def chat(as_: str | None) -> None:
@@ -59,7 +66,9 @@ async def chat(as_: str | None) -> None:
         screen = terminal()
         surface = ConsoleSurface(screen, lambda key: here.app.desk.agent(key).name, answers=None)
         poster = Poster(desk=here.app.desk, name=SURFACE, surface=surface)
-        await Talk(here=here, screen=screen, lines=Lines(), poster=poster, surface=surface).go()
+        front = Front(desk=here.app.desk, clock=here.app.clock, surface=SURFACE, room=None)
+        talk = Talk(here=here, screen=screen, lines=Lines(), poster=poster, surface=surface, front=front)
+        await talk.go()
 
 
 class Lines:
@@ -123,7 +132,7 @@ def _choice(shown: Card, row: Row, key: str) -> str | None:
 
 @dataclass(kw_only=True, slots=True)
 class Talk:
-    """One conversation. *current* is the task that lines join; *later* what is not asked again by itself.
+    """One conversation, by the same front as every chat's. *later*: what is not asked again by itself.
 
     *shown*: the rows of the card that was shown last.
     """
@@ -133,7 +142,7 @@ class Talk:
     lines: Lines
     poster: Poster
     surface: ConsoleSurface
-    current: int | None = None
+    front: Front
     later: set[str] = field(default_factory=set)
     shown: list[Row] = field(default_factory=list)
     prompted: bool = False
@@ -164,8 +173,6 @@ class Talk:
         """What is to be shown is; then a question is asked, or a line taken. Raises Over."""
         await self.poster.deliver_all()
         task = await self._task()
-        if task is not None and task.ended:
-            self.current = None
         if views := [v for v in await self._waiting() if v.park.token not in self.later]:
             await self._ask(views)
         elif task is None or task.state not in BUSY:
@@ -189,25 +196,42 @@ class Talk:
 
     async def _said(self, line: str) -> None:
         said = words(line)
-        command, _, rest = said.partition(" ")
         if not said:
             return
-        if command == "/pending":
+        if said == "/pending":
             self.later.clear()
             self.shown.clear()
-        elif command == "/new":
-            self.current = (await open_task(self.here, rest)).number
-        elif command.startswith("/"):
-            self.screen.print(text(HELP, "dim"))
-        elif self.current is None:
-            self.current = (await open_task(self.here, said)).number
+        elif said.startswith("/") and not is_new(said):
+            typed = Typed(account=self._account, event_id=self._event_id(), text=said, place=self._place)
+            print_answer(await self.front.typed_by(self.here.who, typed), self.screen)
         else:
-            await say(self.here, said, {"task": self.current})
+            await self._wrote(said)
+
+    async def _wrote(self, said: str) -> None:
+        """The words are in the inbox and applied; what their writer should know is printed."""
+        message = ChatMessage(
+            account=self._account, event_id=self._event_id(), place=self._place, text=said, addressed=True
+        )
+        print_answer(await self.front.said_by(self.here.who, message), self.screen)
+        await Intake(desk=self.here.app.desk).sweep()
+
+    @property
+    def _account(self) -> Account:
+        return Account(surface=SURFACE, ref=self.here.user)
+
+    @property
+    def _place(self) -> Place:
+        return Place(chat=self.here.user, kind=ChatKind.DIRECT)
+
+    def _event_id(self) -> str:
+        return f"{self.here.user}:{self.here.app.desk.ids.new()}"
 
     async def _task(self) -> Task | None:
-        if self.current is None:
-            return None
-        return await find_task(self.here.app.store.ledger, self.here.who.org, self.current)
+        """The newest task of this terminal's user that goes on."""
+        going_on = frozenset(TaskState) - {TaskState.DONE, TaskState.FAILED, TaskState.STOPPED}
+        query = Query(surface=SURFACE, chat=self.here.user, states=going_on, limit=1)
+        found = await self.here.app.store.ledger.find(self.here.who.org, query)
+        return found[0] if found else None
 
     async def _waiting(self) -> list[ParkView]:
         found = await self.here.app.store.parks.waiting_for(self.here.who, 200)

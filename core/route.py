@@ -154,6 +154,11 @@ def agent_named(text: str, agents: Mapping[str, Agent]) -> str | None:
     )
 
 
+def is_new(text: str) -> bool:
+    """Whether *text* opens a task whatever else is open."""
+    return _after_new(text.strip()) is not None
+
+
 def _after_new(text: str) -> str | None:
     found = _NEW.match(text)
     return None if found is None else text[found.end() :].strip()

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from rich import box
+from rich.console import Console
 from rich.table import Table
 
 from adapters.console import Answers, CardView, text
@@ -26,9 +27,9 @@ async def do(name: str, values: Mapping[str, str | None], as_: str | None) -> No
     print_answer(answer)
 
 
-def print_answer(answer: Answer) -> None:
+def print_answer(answer: Answer, screen: Console | None = None) -> None:
     """Its words, then its table, then its cards."""
-    screen = console()
+    screen = screen or console()
     if answer.words:
         screen.print(text(answer.words, lines=True), soft_wrap=True)
     if answer.table is not None:
