@@ -10,9 +10,10 @@ from core.answers import code_of, decided_words, edited_by
 from core.audit import AuditEntry
 from core.cards import Card
 from core.chat import Answer, Table, Typed
+from core.codes import code_digest
 from core.commands import BY_NAME, Command, Line, listed, may, parse
 from core.decisions import Answering, Desk
-from core.errors import CommandError, NotYourDecision, ParkNotFound, TaskNotFound
+from core.errors import CommandError, NotYourDecision, ParkNotFound, RosterError, TaskNotFound
 from core.host import chief_of, risks_of
 from core.ids import CallCode, EventKey, PersonId, call_code, task_number
 from core.intake import Intake, find_task, may_stop
@@ -21,8 +22,8 @@ from core.moves.ends import stop
 from core.moves.people import Decision
 from core.nearest import nearest
 from core.parks import Choice, DecisionKind, ParkKind
-from core.people import OrgState, Person, Role, Roster, Switch, SwitchMode
-from core.ports import Clock, ParkView, Query
+from core.people import Account, OrgState, Person, Role, Roster, Switch, SwitchMode
+from core.ports import BadCode, Clock, ParkView, Query
 from core.poster import card_with
 from core.proposals import storable
 from core.switches import Pause, Practice, Resume, SwitchTo, holding
@@ -70,6 +71,7 @@ class Commanded:
             "audit": self._audit,
             "budget": self._budget,
             "help": self._help,
+            "join": self._join,
         }
         return await does.get(said.command.name, self._decide)(said)
 
@@ -311,6 +313,9 @@ class Commanded:
         )
         return Answer(table=Table(headings=("Agent", "Tokens in 24 h", "Of"), rows=rows))
 
+    async def _join(self, said: Line) -> Answer:
+        return await joined(self.desk, self.typed.account, said.values["CODE"])
+
     async def _help(self, said: Line) -> Answer:
         name = said.values.get("COMMAND")
         if name is None:
@@ -318,6 +323,17 @@ class Commanded:
             return Answer(table=Table(headings=("Command", "What it does"), rows=listed(mine)))
         command = BY_NAME.get(name) or parse(name).command  # parse says what is near
         return Answer(words=f"{command.usage}\n{command.words}\nLike this: {command.example}")
+
+
+async def joined(desk: Desk, account: Account, code: str) -> Answer:
+    """*account* is its holder's from here on. The same answer for a wrong, a used and an old code."""
+    try:
+        person = await desk.store.people.join(code_digest(code), account)
+    except RosterError as error:
+        return Answer(words=str(error))
+    if isinstance(person, BadCode):
+        return Answer(words="This code is wrong, was used, or has run out. Ask an owner for another.")
+    return Answer(words=f"Welcome, {visible(person.name)}. `help` lists what you may say.")
 
 
 def _who_may(command: Command) -> str:

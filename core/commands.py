@@ -218,6 +218,13 @@ COMMANDS: Final[tuple[Command, ...]] = (
         shell="budget",
     ),
     Command(
+        name="join",
+        arguments=(Argument(name="CODE", kind=Kind.WORD),),
+        words="Link your account here by the code that an owner gave you.",
+        example="join K3QF-7MZA-PLXN-2RTD",
+        shell="people join",
+    ),
+    Command(
         name="help",
         arguments=(Argument(name="COMMAND", kind=Kind.WORD, optional=True),),
         words="List the commands, or explain one.",
@@ -285,6 +292,12 @@ def parse(text: str) -> Line:
     if rest.strip():
         raise _wrong(command, f"{command.name} takes no {_shown(rest.strip())}")
     return Line(command=command, values=values, changes=changes, flags=flags)
+
+
+def joining(text: str) -> str | None:
+    """The code of ``join CODE``; None of any other line."""
+    name, code = _word(text.strip().removeprefix("/"))
+    return code.strip() if name.casefold() == "join" and code.strip() else None
 
 
 def _word(rest: str) -> tuple[str, str]:

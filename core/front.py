@@ -14,13 +14,14 @@ from core.answers import code_of, decided_words, edited_by, shown_form
 from core.around import routed
 from core.cards import Card, Verb, pages
 from core.chat import LONGEST_WORDS, SILENCE, Answer, Attachment, ChatMessage, Press, Typed
-from core.commanded import Commanded
-from core.commands import parse
+from core.commanded import Commanded, joined
+from core.commands import joining, parse
 from core.decisions import Answering, Desk
 from core.errors import (
     BadArguments,
     DecisionError,
     GatepostError,
+    InSeveral,
     ParkNotFound,
     StoreError,
 )
@@ -31,7 +32,7 @@ from core.lookups import look_up
 from core.moves.people import Decision
 from core.parks import Choice, DecisionKind, ParkKind
 from core.people import Account, Person
-from core.ports import Clock, Ignored, ParkView
+from core.ports import Clock, Ignored, NotFound, ParkView
 from core.poster import card_with, place
 from core.proposals import storable
 from core.route import Blank, Join, Routed, Stop, Unaddressed, Unclear, number_named, words_for
@@ -66,7 +67,11 @@ class Front:
         """
         if message.by_bot or message.edited or _is_chatter(message):
             return SILENCE
-        return await self.said_by(await self.desk.store.people.by_account(message.account), message)
+        try:
+            who = await self.desk.store.people.by_account(message.account)
+        except InSeveral as error:
+            return Answer(words=sentence(str(error)))
+        return await self.said_by(who, message)
 
     async def said_by(self, who: Person | None, message: ChatMessage) -> Answer:
         """The same, its writer known to be *who*; None: nobody the organizations know."""
@@ -151,7 +156,16 @@ class Front:
         """
         if press.chat_ref is not None:
             await self.desk.store.outbox.learn(press.token, press.chat_ref)
-        return await self.pressed_by(await self.desk.store.people.by_account(press.account), press)
+        return await self.pressed_by(await self._presser(press), press)
+
+    async def _presser(self, press: Press) -> Person | None:
+        """Who pressed: of somebody in several organizations, the person of the one that the button is of."""
+        there = await self.desk.store.people.everywhere(press.account)
+        if len(there) > 1:
+            for one in there:
+                if not isinstance(await self.desk.store.parks.find(one, press.token), NotFound):
+                    return one
+        return there[0] if there else None
 
     async def pressed_by(self, who: Person | None, press: Press) -> Answer:
         """The same, whoever pressed it known to be *who*."""
@@ -242,7 +256,13 @@ class Front:
 
     async def typed(self, typed: Typed) -> Answer:
         """The command is done, or its sender told why not. Raises StoreError: nothing is done."""
-        return await self.typed_by(await self.desk.store.people.by_account(typed.account), typed)
+        if (code := joining(typed.text)) is not None:  # of whom nobody knows yet, too
+            return self._shown(await joined(self.desk, typed.account, code))
+        try:
+            who = await self.desk.store.people.by_account(typed.account)
+        except InSeveral as error:
+            return Answer(words=sentence(str(error)))
+        return await self.typed_by(who, typed)
 
     async def typed_by(self, who: Person | None, typed: Typed) -> Answer:
         """The same, whoever typed it known to be *who*."""

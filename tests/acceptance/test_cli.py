@@ -492,7 +492,7 @@ async def test_in_a_conversation_a_call_is_sent_back_to_be_changed_or_declined_w
 ) -> None:
     said = (await file_bot.does("chat", typed=f"{GOAL}\nc\nhalf of it\n")).words
     assert "t-1.2 sent back by ada: half of it. It is not run; the agent proposes something else." in said
-    said = (await file_bot.does("chat", typed=f"{GOAL}\ns\nleave it\n")).words
+    said = (await file_bot.does("chat", typed=f"/new {GOAL}\ns\nleave it\n")).words
     assert "t-2.2 declined by ada: leave it. t-2 is stopped." in said
     assert file_bot.refunds == []
 

@@ -15,14 +15,16 @@ import pytest
 from core.canonical import load
 from core.cards import Verb
 from core.chat import SILENCE, Attachment
+from core.codes import code_digest
 from core.errors import BadArguments
 from core.forms import Kind
 from core.ids import EventKey, ParkId, Token
 from core.moves.people import amend
 from core.parks import ParkState, Slip
-from core.people import Account
+from core.people import Account, Role
 from core.ports import Query
 from core.poster import Notice
+from core.roster import Invite
 from core.tasks import MessageKind, TaskState
 from core.testing import calls, says
 from core.testing.chat import Seat, Trouble
@@ -485,6 +487,38 @@ async def test_a_secret_in_a_form_is_a_mark_and_goes_out_as_it_was(office: Offic
     assert "hunter2" not in answer.words
     await office.last.works()
     assert office.world.effects == [("send_note", "y@example.test", note["text"])]
+
+
+# ── people ───────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.rule("I14")
+async def test_who_joins_by_a_code_is_known_from_then_on_and_the_code_is_used_up(office: Office) -> None:
+    office.opens([says("Hello.")])
+    invited = Invite(
+        name="Cleo", roles=frozenset({Role.MEMBER}), code_digest=code_digest("AAAA-BBBB"), seconds=60
+    )
+    await office.store.people.save(U1, ORG, invited)
+    cleo = replace_account(office.seat(U9), "U77")
+    assert (await cleo.types("tasks")).words.startswith("I don't know you here.")
+    assert (await cleo.types("join CCCC-DDDD")).words.startswith("This code is wrong")
+    assert (await cleo.types("/join aaaa bbbb")).words == "Welcome, Cleo. `help` lists what you may say."
+    assert (await replace_account(cleo, "U78").types("join AAAA-BBBB")).words.startswith("This code is wrong")
+    assert await cleo.says("hello") == SILENCE
+    await office.last.works()
+    assert (await office.task()).goal == "hello"
+
+
+@pytest.mark.rule("I14", "I18")
+async def test_who_is_in_two_organizations_decides_in_the_one_that_the_button_is_of(office: Office) -> None:
+    await parked(office)
+    abroad = await office.planted.person(await office.planted.organization("abroad"))
+    account = Account(surface=SURFACE, ref=U2.name)
+    await office.planted.account(abroad, account)
+    ben = office.seat(U2)
+    assert (await ben.says("hello")).words.startswith("This account is linked in several organizations")
+    assert (await ben.types("tasks")).words.startswith("This account is linked in several organizations")
+    assert (await ben.presses("t-1.1", Verb.APPROVE)).words == "t-1.1 approved by U2. A worker runs it."
 
 
 # ── helpers ──────────────────────────────────────────────────────────────────────────────────
