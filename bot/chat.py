@@ -36,8 +36,9 @@ from core.moves.people import Decision
 from core.parks import Choice, DecisionKind, ParkKind
 from core.plan import RunState, Step
 from core.ports import ParkView
-from core.poster import Poster, editable_by
+from core.poster import Poster
 from core.progress import step_words
+from core.rendering import editable_by
 from core.tasks import Json, Task, TaskState
 
 LOOK_SECONDS = 0.1
@@ -54,7 +55,7 @@ async def chat(as_: str | None) -> None:
     async with session(as_) as here:
         screen = terminal()
         surface = ConsoleSurface(screen, lambda key: here.app.desk.agent(key).name, answers=None)
-        poster = Poster(desk=here.app.desk, name=SURFACE, surface=surface)
+        poster = Poster(desk=here.app.desk, clock=here.app.clock, name=SURFACE, surface=surface)
         await Talk(here=here, screen=screen, lines=Lines(), poster=poster).go()
 
 

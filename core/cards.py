@@ -68,6 +68,7 @@ class Card:
     goal: str
     rows: tuple[Row, ...]
     unread: int
+    moved: str | None = None  # why it is not in its place
 
     @property
     def open(self) -> bool:

@@ -4,6 +4,7 @@ from sqlalchemy import exists, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store.engine import Database, Undo
+from adapters.store.roster import roster_of
 from adapters.store.rows import (
     audit_row,
     organization_of,
@@ -57,8 +58,7 @@ class SqlPeople:
             named = await conn.execute(select(organizations).where(organizations.c.id == org))
             if (row := named.mappings().one_or_none()) is None:
                 raise LookupError("no such organization")
-            found = await conn.execute(select(people).where(people.c.org == org).order_by(people.c.id))
-            return Roster(organization=organization_of(row), people=tuple(map(person_of, found.mappings())))
+            return await roster_of(conn, organization_of(row))
 
         return await self._db.read(body)
 

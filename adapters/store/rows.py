@@ -18,8 +18,8 @@ from core.errors import StoreError
 from core.gate import Verdict
 from core.ids import EventKey, OrgId, PostId, TaskId
 from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState
-from core.people import SEND_WINDOW, Organization, OrgState, Person, Role, Switch, SwitchMode
-from core.ports import Post
+from core.people import SEND_WINDOW, Organization, OrgState, Person, Role, Route, Switch, SwitchMode
+from core.ports import Post, Tried
 from core.rights import Rights
 from core.tasks import Message, MessageKind, Mode, Origin, Taint, Task, TaskState
 from core.work import Event, EventKind, PostKind
@@ -406,7 +406,18 @@ def post_of(row: Row) -> Post:
         rev=row["rev"],
         chat_ref=row["chat_ref"],
         attempts=row["attempts"],
+        tried=tuple(map(_tried_of, row["tried"] or ())),
+        shown_at=row["shown_at"],
     )
+
+
+def _tried_of(said: Values) -> Tried:
+    return Tried(route=Route(surface=said["surface"], ref=said["ref"]), error=said["error"])
+
+
+def tried_row(tried: Tried) -> Values:
+    """What a row of posts keeps of *tried*."""
+    return {"surface": tried.route.surface, "ref": tried.route.ref, "error": tried.error}
 
 
 @_row_of("organizations")

@@ -29,7 +29,7 @@ from core.moves.people import said
 from core.parks import Park, ParkState
 from core.people import Roster
 from core.ports import Query, Story
-from core.poster import editable_by
+from core.rendering import editable_by
 from core.tasks import Json, Message, MessageKind, Task
 from core.transcript import edited, result_text
 from core.visible import visible

@@ -9,7 +9,7 @@ from datetime import datetime
 from core.calls import Call
 from core.errors import ChatBusy, ChatError, ChatGone, NeedsConnect
 from core.ids import CallId
-from core.poster import View
+from core.rendering import View
 from core.tasks import Json
 from core.tools import ToolContext
 from tests.simulation.faults import Fault, Faults

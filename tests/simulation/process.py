@@ -24,6 +24,8 @@ T = TypeVar("T")
 LEASE_SECONDS = 3.0
 PACE = Pace(poll=1.2, sweep=2.0, seal=6.0, post=1.5)
 SURFACE = "chat"
+CARDS = 3
+"""That come to one place in an hour (I39): few, so that seeds have more."""
 
 WITHIN: ContextVar["Process | None"] = ContextVar("WITHIN", default=None)
 """The process whose code is running; everything it starts belongs to it."""
@@ -80,7 +82,16 @@ class Process:
             lease_seconds=LEASE_SECONDS,
             slots=3,
             pace=PACE,
-            posters=[Poster(desk=self.desk, name=SURFACE, surface=self.world.surface_of(self))],
+            posters=[
+                Poster(
+                    desk=self.desk,
+                    clock=self.clock,
+                    name=SURFACE,
+                    surface=self.world.surface_of(self),
+                    holder=f"w{self.number}",
+                    most=CARDS,
+                )
+            ],
         )
         self._stop = asyncio.Event()
 

@@ -15,7 +15,7 @@ from core.errors import ChatError
 from core.gate import Verdict
 from core.ids import CallId, OrgId, TaskId
 from core.parks import ParkKind
-from core.poster import Notice
+from core.rendering import Notice
 from core.report import Line, Report
 from core.tasks import Origin, Task, TaskState
 from core.visible import visible
@@ -86,7 +86,7 @@ def report(words: str = "I refunded it.", **lists: tuple[Line, ...]) -> Report:
     )
     places: dict[str, tuple[Line, ...]] = dict.fromkeys(("done", "not_done", "unknown", "waiting"), ())
     places.update(lists)
-    return Report(task=task, words=words, own_words=True, reads=1, **places)
+    return Report(task=task, words=words, own_words=True, reads=1, moved=None, **places)
 
 
 def printed(*shown: RenderableType, width: int = 80, colour: bool = False) -> str:

@@ -9,7 +9,7 @@ from core.calls import Call, CallState, Outcome
 from core.errors import StoreError
 from core.ids import CallId, OrgId, PersonId, TaskId, TaskRef, Token
 from core.parks import Park
-from core.people import Account, Organization, Person, Roster, Switch
+from core.people import Account, Organization, Person, Roster, Route, Switch
 from core.ports import Clock, Ids, Post
 from core.rights import Rights
 from core.tasks import Json, Message, Prio, Task, TaskState
@@ -31,6 +31,16 @@ class AccountRow:
     org: OrgId
     account: Account
     person_id: PersonId
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ApprovalRouteRow:
+    """Where cards of *agent* go; of the empty one, those of every agent without a row."""
+
+    org: OrgId
+    agent: str
+    surface: str
+    ref: str
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -171,6 +181,9 @@ class Rows:
             lambda row: (row.account, row.org),
             filed=lambda row: [("account", row.account)],
         )
+        self.approval_routes: Table[ApprovalRouteRow] = Table(
+            "approval route", journal, lambda row: (row.org, row.agent)
+        )
         self.switches: Table[SwitchRow] = Table("switch", journal, lambda row: (row.org, row.switch.agent))
         self.rights: Table[RightsRow] = Table("rights", journal, lambda row: (row.org, row.agent))
         self.tasks: Table[TaskRow] = Table(
@@ -250,8 +263,19 @@ class Rows:
         return None if row is None else row.task
 
     def roster(self, organization: Organization) -> Roster:
-        people = sorted(self.people.under("org", organization.id), key=lambda person: person.id)
-        return Roster(organization=organization, people=tuple(people))
+        own = organization.id
+        people = sorted(self.people.under("org", own), key=lambda person: person.id)
+        links = [(row.person_id, row.account) for row in self.accounts if row.org == own]
+        routes = [row for row in self.approval_routes if row.org == own]
+        return Roster(
+            organization=organization,
+            people=tuple(people),
+            accounts=tuple(sorted(links, key=lambda link: (link[0], link[1].surface, link[1].ref))),
+            routes=tuple(
+                (row.agent, Route(surface=row.surface, ref=row.ref))
+                for row in sorted(routes, key=lambda row: row.agent)
+            ),
+        )
 
     def place(self, org: OrgId, prio: int) -> int:
         """Where a task of *org* queued now stands: behind its others of that prio, never below the floor.
@@ -293,6 +317,7 @@ def _unique_of_park(park: Park) -> Iterator[Hashable]:
 
 def _filed_of_post(row: PostRow) -> Iterator[Hashable]:
     yield ("task", row.post.org, row.post.task_id)
+    yield ("place", row.post.org, row.post.place)
     if row.owed:
         yield ("owed", row.post.surface)
     if row.state == "sending":
