@@ -18,6 +18,7 @@ from sqlalchemy import (
     bindparam,
     case,
     insert,
+    literal,
     or_,
     update,
 )
@@ -229,7 +230,7 @@ def _revised(intent: PostIntent, at: datetime) -> dict[str, ColumnElement[Any] |
         "prio": intent.prio,
         "episode": intent.episode,
         "round": intent.round,
-        "due_at": case((stays, posts.c.due_at), else_=_due_at(intent, at)),
+        "due_at": case((stays, posts.c.due_at), else_=literal(_due_at(intent, at), posts.c.due_at.type)),
         "state": case((stays, posts.c.state), else_="due"),
         "attempts": 0,
         "error": None,

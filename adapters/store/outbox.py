@@ -16,6 +16,7 @@ from sqlalchemy import (
     case,
     exists,
     func,
+    literal,
     or_,
     select,
     text,
@@ -197,7 +198,7 @@ class SqlOutbox:
         )
         revised = {
             "rev": posts.c.rev + 1,
-            "due_at": case((stays, posts.c.due_at), else_=due_at),
+            "due_at": case((stays, posts.c.due_at), else_=literal(due_at, posts.c.due_at.type)),
             "state": case((stays, posts.c.state), else_="due"),
             "attempts": 0,
             "error": None,

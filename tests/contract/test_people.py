@@ -61,7 +61,9 @@ async def test_the_first_owner_founds_the_organization(planted: Planted) -> None
     ada = await people.found(HOME, "Bakery", "Ada", ADA)
     assert ada == Person(org=HOME, id=ada.id, name="Ada", roles=frozenset({Role.OWNER}))
     assert await people.by_account(ADA) == ada
-    assert await people.of(HOME) == Roster(organization=Organization(id=HOME, name="Bakery"), people=(ada,))
+    assert await people.of(HOME) == Roster(
+        organization=Organization(id=HOME, name="Bakery"), people=(ada,), accounts=((ada.id, ADA),)
+    )
 
 
 @pytest.mark.rule("I34")
