@@ -137,19 +137,16 @@ def _write_posts(rows: Rows, work: Work, task: Task, intents: Iterable[PostInten
     """
     for intent in intents:
         before = rows.posts.one("dedup", task.org, intent.dedup_key)
+        route = first_route(rows.roster(work.organization), task, asks=intent.asks)
         if before is None:
-            if (route := _first_route(rows, work, task, intent)) is not None:
+            if route is not None:
                 rows.posts.insert(_first(rows, task, route, intent, at))
         elif intent.once:
             continue
         elif before.post.task_id == task.id:
             rows.posts.update(_revised(before, intent, at))
-        else:
+        elif route is not None:
             raise StoreError(f"post {intent.dedup_key} is not as it was read")
-
-
-def _first_route(rows: Rows, work: Work, task: Task, intent: PostIntent) -> Route | None:
-    return first_route(rows.roster(work.organization), task, asks=intent.asks)
 
 
 def _first(rows: Rows, task: Task, route: Route, intent: PostIntent, at: datetime) -> PostRow:
