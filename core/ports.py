@@ -196,10 +196,11 @@ class Maybe:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Later:
-    """The surface asks to wait *seconds*."""
+    """Due again in *seconds*. It *counts* as a try, unless the surface only asked to wait."""
 
     seconds: float
     error: str | None = None
+    counts: bool = True
 
 
 class Outbox(Protocol):

@@ -146,7 +146,7 @@ class Poster:
         try:
             return Sent(chat_ref=await self._handed(post, view))
         except ChatBusy as busy:
-            return Later(seconds=busy.retry_after_seconds, error=str(busy))
+            return Later(seconds=busy.retry_after_seconds, error=str(busy), counts=False)
         except (ChatForbidden, ChatGone) as gone:
             return Lost(str(gone))
         except ChatError as error:

@@ -271,9 +271,10 @@ def _settled(post: Row, rev: int, outcome: Sent | Maybe | Later | Dead, now: dat
         case Maybe():
             again_at = now + timedelta(seconds=REPEAT_SECONDS)
             return {"state": "due", "due_at": again_at, "error": "maybe"}
-        case Later(seconds=seconds, error=error):
+        case Later(seconds=seconds, error=error, counts=counts):
             again_at = now + timedelta(seconds=min(seconds, LONGEST_WAIT_SECONDS))
-            return {"state": "due", "due_at": again_at, "error": error}
+            tries = max(0, post["attempts"] - (not counts))
+            return {"state": "due", "due_at": again_at, "attempts": tries, "error": error}
         case Dead(error=error):
             return {"error": error, **(newer if post["rev"] > rev else {"state": "dead"})}
         case never:

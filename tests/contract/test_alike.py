@@ -170,7 +170,11 @@ class Asked:
     def post(self) -> "Act":
         n, seconds, rev = self.one(1, 5), self.one(-1, 900), self.one(0, 0, -1)
         outcome = self.one(
-            Sent(chat_ref="m1"), Maybe(), Later(seconds=-9), Later(seconds=900), Dead(error="no")
+            Sent(chat_ref="m1"),
+            Maybe(),
+            Later(seconds=-9),
+            Later(seconds=900, counts=False),
+            Dead(error="no"),
         )
 
         async def act(on: Planted) -> Any:

@@ -146,6 +146,17 @@ async def test_a_surface_that_asks_to_wait_is_left_alone_for_an_hour_at_most(
     assert timedelta(seconds=waits - 10) < left <= timedelta(seconds=waits)
 
 
+@pytest.mark.rule("K39")
+async def test_waiting_where_a_surface_asks_for_it_wears_no_post_out(planted: Planted, task: Task) -> None:
+    outbox, post = planted.store.outbox, await planted.post(task, attempts=3)
+    await outbox.take(1, "slack")
+    await outbox.settle(post, task.org, 1, Later(seconds=-1, counts=False))
+    assert (await state(planted, post))[4] == 3
+    await planted.update("posts", {"attempts": 0})  # as a revision does
+    await outbox.settle(post, task.org, 1, Later(seconds=-1, counts=False))
+    assert (await state(planted, post))[4] == 0
+
+
 @pytest.mark.rule("K40")
 async def test_a_post_that_will_never_work_is_out_of_the_way(planted: Planted, task: Task) -> None:
     outbox = planted.store.outbox

@@ -202,9 +202,10 @@ def _settled(row: PostRow, rev: int, outcome: Sent | Maybe | Later | Dead, now: 
         case Maybe():
             again_at = now + timedelta(seconds=REPEAT_SECONDS)
             return replace(row, state="due", due_at=again_at, error="maybe")
-        case Later(seconds=seconds, error=error):
+        case Later(seconds=seconds, error=error, counts=counts):
             again_at = now + timedelta(seconds=min(seconds, LONGEST_WAIT_SECONDS))
-            return replace(row, state="due", due_at=again_at, error=error)
+            post = replace(row.post, attempts=max(0, row.post.attempts - (not counts)))
+            return replace(row, post=post, state="due", due_at=again_at, error=error)
         case Dead(error=error):
             return replace(newer if row.post.rev > rev else replace(row, state="dead"), error=error)
         case never:
