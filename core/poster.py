@@ -206,12 +206,13 @@ class Poster:
         await self.desk.store.outbox.reroute(post, to, error)
 
     async def _nowhere(self, post: Post, error: str, story: Story | None = None) -> None:
-        """The app is told, once, of what waits on a card that no chat shows."""
-        if post.kind is not PostKind.CARD or any(t.route == post.place for t in post.tried):
+        """The app is told of what waits on a card that no chat shows."""
+        if post.kind is not PostKind.CARD:
             return
         story = story or await self._rendering.story(post)
         waiting = [ParkView(park=p, task=story.task, call=c) for p, c in open_on(story, place_of(post))]
-        reason = unreachable((*post.tried, Tried(route=post.place, error=error)))
+        tried = [t for t in post.tried if t.route != post.place]  # it may have been tried here before
+        reason = unreachable([*tried, Tried(route=post.place, error=error)])
         log.error("nobody is shown the card of %s: %s", story.task.code, reason)
         await self._hooks.unreachable(story.task, waiting, reason)
 

@@ -42,6 +42,7 @@ class Fault(StrEnum):
     CHAT_FAILED = "the chat did not take it"
     CHAT_LOST_ANSWER = "the chat took it and did not say so"
     CHAT_GONE = "the place in the chat is gone"
+    PLACE_DEAD = "a place in the chat is gone for good"
     # people
     CLICKED_TWICE = "one click delivered twice"
     CLICKED_STALE = "a click on what is no longer so"

@@ -2,6 +2,8 @@
 
 import asyncio
 import random
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from core.canonical import digest
@@ -75,6 +77,7 @@ class People:
             "text": self.watch.written[event_id].text,
             "person": who.id,
             "surface": self.rng.choice((SURFACE, SURFACE, None)),
+            "chat": self.rng.choice(("C1", None)),
             "thread": "C1",
             "agent": self.rng.choice(("lead", "lead", "scout")),
         }
@@ -141,6 +144,16 @@ class People:
         except (Died, GatepostError):
             return
         self.views = [*self.views, *found][-12:]
+        if self.rng.random() < 0.3:
+            await self._show(found)
+
+    async def _show(self, found: Sequence[ParkView]) -> None:
+        """Who reads of cards in a digest wants to see one."""
+        for view in found:
+            with suppress(Died, GatepostError):
+                if await self._process().desk.store.outbox.show(view.park.token):
+                    self.watch.seen["folded card asked for"] += 1
+                    return
 
     async def _click_something(self) -> None:
         if not self.views:

@@ -24,7 +24,7 @@ T = TypeVar("T")
 LEASE_SECONDS = 3.0
 PACE = Pace(poll=1.2, sweep=2.0, seal=6.0, post=1.5)
 SURFACE = "chat"
-CARDS = 3
+CARDS = 2
 """That come to one place in an hour (I39): few, so that seeds have more."""
 
 WITHIN: ContextVar["Process | None"] = ContextVar("WITHIN", default=None)

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from core.agents import Limits
 from core.calls import Call, Outcome
-from core.ids import CallId, PersonId, Run, Token
+from core.ids import CallId, ParkId, PersonId, Run, Token
 from core.model import Request
 from core.tasks import Json, MessageKind, Task
 from core.testing import InvalidHistory, check_history
@@ -55,6 +55,7 @@ class Watch:
     broken: Violation | None = None
     over: asyncio.Event = field(default_factory=asyncio.Event)
     seen: Counter[str] = field(default_factory=Counter)  # what was reached, for the coverage test
+    told: set[ParkId] = field(default_factory=set)  # the app was, since no chat shows them
     tokens: Counter[tuple[str, str]] = field(default_factory=Counter)  # served, by organization and agent
     texts: set[str] = field(default_factory=set)  # of people, in transcripts
     writer: Run | None = None  # whose change is being written
