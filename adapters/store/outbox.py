@@ -1,7 +1,7 @@
 """The outbox: messages that should exist on a surface, and what became of sending them.
 
-A post is a row with a revision, and is due while that is newer than the one sent. A late word
-about an old revision never ends a newer one, and what was sent stays sent.
+A post is a row with a revision, and is due while that is newer than the one sent last. A late word
+about an old revision never ends a newer one: where it was sent late, the newer one is due again.
 """
 
 from dataclasses import replace
@@ -263,10 +263,9 @@ def _settled(post: Row, rev: int, outcome: Sent | Maybe | Later | Dead, now: dat
     newer = {"state": "due", "due_at": now}
     match outcome:
         case Sent(chat_ref=chat_ref):
-            sent_rev = max(post["sent_rev"], rev)
-            rest = newer if post["rev"] > sent_rev else {"state": "sent"}
+            rest = newer if post["rev"] > rev else {"state": "sent"}
             came_at = post["shown_at"] or (now if chat_ref else None)
-            done = {"chat_ref": chat_ref, "sent_rev": sent_rev, "shown_at": came_at}
+            done = {"chat_ref": chat_ref, "sent_rev": rev, "shown_at": came_at}
             return {**done, "attempts": 0, "error": None, **rest}
         case Maybe():
             again_at = now + timedelta(seconds=REPEAT_SECONDS)

@@ -178,6 +178,16 @@ async def test_a_late_word_does_not_undo_what_was_sent(
     assert await state(planted, post) == ("sent", 1, 1, "1.1", 0, None)
 
 
+@pytest.mark.rule("K20")
+async def test_where_an_old_revision_was_sent_last_the_newer_one_is_sent_again(
+    planted: Planted, task: Task
+) -> None:
+    outbox, post = planted.store.outbox, await planted.post(task, rev=2)
+    await outbox.settle(post, task.org, 2, Sent(chat_ref="1.1"))
+    await outbox.settle(post, task.org, 1, Sent(chat_ref="1.1"))  # by one that was held up
+    assert await state(planted, post) == ("due", 2, 1, "1.1", 0, None)
+
+
 @pytest.mark.rule("I18")
 async def test_nobody_settles_another_organizations_post(planted: Planted, task: Task) -> None:
     post = await planted.post(task)

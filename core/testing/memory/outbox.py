@@ -194,11 +194,10 @@ def _settled(row: PostRow, rev: int, outcome: Sent | Maybe | Later | Dead, now: 
     newer = replace(row, state="due", due_at=now)
     match outcome:
         case Sent(chat_ref=chat_ref):
-            sent_rev = max(row.sent_rev, rev)
-            after = newer if row.post.rev > sent_rev else replace(row, state="sent")
+            after = newer if row.post.rev > rev else replace(row, state="sent")
             came_at = row.post.shown_at or (now if chat_ref else None)
             post = replace(row.post, chat_ref=chat_ref, attempts=0, shown_at=came_at)
-            return replace(after, post=post, sent_rev=sent_rev, error=None)
+            return replace(after, post=post, sent_rev=rev, error=None)
         case Maybe():
             again_at = now + timedelta(seconds=REPEAT_SECONDS)
             return replace(row, state="due", due_at=again_at, error="maybe")
