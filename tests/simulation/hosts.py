@@ -49,7 +49,7 @@ class Plan:
         return cls(
             settings={**chosen, "remove": Setting.ALLOW, "profile": Setting.ALLOW},  # which changes nothing
             keyed=rng.random() < 0.5,
-            looks_up=rng.random() < 0.5,
+            looks_up=rng.random() < 0.8,
             previews=rng.random() < 0.5,
             checks=rng.random() < 0.4,
             limits=Limits(

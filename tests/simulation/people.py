@@ -146,10 +146,13 @@ class People:
         self.views = [*self.views, *found][-12:]
         if self.rng.random() < 0.3:
             await self._show(found)
+        unknown = [view for view in found if view.park.kind is ParkKind.UNKNOWN]
+        if unknown and self.rng.random() < 0.5:
+            await self._look_up(self.rng.choice(unknown))
 
     async def _show(self, found: Sequence[ParkView]) -> None:
         """Who reads of cards in a digest wants to see one."""
-        for view in found:
+        for view in found[-3:]:
             with suppress(Died, GatepostError):
                 if await self._process().desk.store.outbox.show(view.park.token):
                     self.watch.seen["folded card asked for"] += 1
@@ -321,6 +324,8 @@ class People:
         found = await self._process().desk.store.parks.waiting_for(self.ada, 50)
         answered = 0
         for view in found:
+            if Choice.LOOK_UP in view.park.choices and self.rng.random() < 0.5:
+                await self._look_up(view)
             decision = self._willing(view)
             if decision is not None:
                 await self._press(self.ada, view, decision, {})
