@@ -137,15 +137,14 @@ def _write_posts(rows: Rows, work: Work, task: Task, intents: Iterable[PostInten
     """
     for intent in intents:
         before = rows.posts.one("dedup", task.org, intent.dedup_key)
-        route = first_route(rows.roster(work.organization), task, asks=intent.asks)
-        if before is None:
-            if route is not None:
-                rows.posts.insert(_first(rows, task, route, intent, at))
-        elif intent.once:
+        if before is not None and before.post.task_id == task.id:
+            if not intent.once:
+                rows.posts.update(_revised(before, intent, at))
             continue
-        elif before.post.task_id == task.id:
-            rows.posts.update(_revised(before, intent, at))
-        elif route is not None:
+        route = first_route(rows.roster(work.organization), task, asks=intent.asks)
+        if before is None and route is not None:
+            rows.posts.insert(_first(rows, task, route, intent, at))
+        elif before is not None and route is not None and not intent.once:
             raise StoreError(f"post {intent.dedup_key} is not as it was read")
 
 
