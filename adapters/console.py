@@ -21,7 +21,7 @@ from core.cards import Card, Row, Verb
 from core.errors import ChatError
 from core.forms import Input, Kind
 from core.parks import Choice, ParkKind
-from core.poster import Notice, View
+from core.rendering import Digest, Notice, Progress, View
 from core.report import Line, Report
 from core.shown import NOT_SET, Field, on_one_line
 from core.tasks import TaskState
@@ -444,6 +444,28 @@ def outcome_text(call: Call) -> Text:
     return Text(CALL_WORDS.get(call.state, str(call.state)), style="yellow")
 
 
+# ── what was too much ────────────────────────────────────────────────────────────────────────
+
+
+class DigestView:
+    """*digest*: a line for each card that is none of its own, and how to see it."""
+
+    def __init__(self, digest: Digest) -> None:
+        self.digest = digest
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        yield Text(f"Cards that were too many for this hour, {len(self.digest.waiting)} undecided:", "yellow")
+        for line in self.digest.lines:
+            said = led(f"{line.code} ", "bold").append(visible(line.title))
+            if line.status is None:
+                said.append(f" · {visible(line.risk)} · since {moment(line.since)} · say {line.how}", "dim")
+            else:
+                said.append(f" · {visible(line.status)}", "dim")
+            yield Padding(said, (0, 0, 0, 2))
+        if self.digest.more:
+            yield Padding(Text(f"… and {self.digest.more} more: say pending", style="dim"), (0, 0, 0, 2))
+
+
 # ── the surface ──────────────────────────────────────────────────────────────────────────────
 
 
@@ -480,12 +502,16 @@ class ConsoleSurface:
         self._told.add(token)
 
     def _print(self, view: View) -> None:
+        if not isinstance(view, Progress) and view.moved is not None:
+            self._console.print(text(view.moved, "yellow"))
         if isinstance(view, Card):
             self._print_card(view)
         elif isinstance(view, Report):
             self._console.print(ReportView(view, self._agents(view.task.agent)))
         elif isinstance(view, Notice):
             self._console.print(text(f"{view.task_code}: {view.text}", "dim", lines=True))
+        elif isinstance(view, Digest):
+            self._console.print(DigestView(view))
 
     def _print_card(self, card: Card) -> None:
         """Only the rows that changed since this process printed them; a decision once all is known of it."""

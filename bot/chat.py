@@ -42,8 +42,9 @@ from core.parks import Choice, DecisionKind, ParkKind
 from core.people import Account
 from core.plan import RunState, Step
 from core.ports import ParkView, Query
-from core.poster import Poster, card_with, place
+from core.poster import Poster
 from core.progress import step_words
+from core.rendering import card_with, place
 from core.route import ChatKind, is_new
 from core.tasks import Json, Task, TaskState
 from core.visible import raw
@@ -65,7 +66,7 @@ async def chat(as_: str | None) -> None:
     async with session(as_) as here:
         screen = terminal()
         surface = ConsoleSurface(screen, lambda key: here.app.desk.agent(key).name, answers=None)
-        poster = Poster(desk=here.app.desk, name=SURFACE, surface=surface)
+        poster = Poster(desk=here.app.desk, clock=here.app.clock, name=SURFACE, surface=surface)
         front = Front(desk=here.app.desk, clock=here.app.clock, surface=SURFACE, room=None)
         talk = Talk(here=here, screen=screen, lines=Lines(), poster=poster, surface=surface, front=front)
         await talk.go()

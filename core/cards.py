@@ -128,6 +128,7 @@ class Card:
     asked: str = ""  # asked by Ada; started by a schedule
     said: str | None = None  # the agent's own words of this round, capped; never ours
     outside: str | None = None  # what the task has read from outside since its owner last wrote
+    moved: str | None = None  # why it is not in its place
 
     @property
     def open(self) -> bool:

@@ -12,7 +12,7 @@ from core.forms import Form
 from core.forms import Typed as Filled
 from core.ids import Token
 from core.people import Account
-from core.poster import View
+from core.rendering import View
 from core.route import ChatKind
 from core.visible import line
 

@@ -24,8 +24,8 @@ from core.nearest import nearest
 from core.parks import Choice, DecisionKind, ParkKind
 from core.people import Account, OrgState, Person, Role, Roster, Switch, SwitchMode
 from core.ports import BadCode, Clock, ParkView, Query
-from core.poster import card_with
 from core.proposals import storable
+from core.rendering import card_with
 from core.switches import Pause, Practice, Resume, SwitchTo, holding
 from core.tasks import Json, Task
 from core.visible import line, visible
@@ -181,7 +181,7 @@ class Commanded:
             "surface": self.surface,
         }
         if place is not None:
-            body |= {"thread": place.speaks, "speaks_in": place.chat}
+            body |= {"thread": place.speaks, "chat": place.chat}
         key = EventKey(source=self.surface, event_id=self.typed.event_id)
         event = Event(key=key, org=self.who.org, kind=EventKind.MESSAGE, body=body)
         received = await self.desk.store.inbox.receive(event)

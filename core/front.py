@@ -33,8 +33,8 @@ from core.moves.people import Decision
 from core.parks import Choice, DecisionKind, ParkKind
 from core.people import Account, Person
 from core.ports import Clock, Ignored, NotFound, ParkView
-from core.poster import card_with, place
 from core.proposals import storable
+from core.rendering import card_with, place
 from core.route import Blank, Join, Routed, Stop, Unaddressed, Unclear, number_named, words_for
 from core.shown import ROOM
 from core.tasks import Json, Task

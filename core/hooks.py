@@ -166,6 +166,18 @@ class Hooks:
         if waiting := [view for view in parks if view.park.kind in NOTIFIED]:
             await self._told(self.host.notify_parked, task, waiting)
 
+    async def unreachable(self, task: Task, parks: Sequence[ParkView], reason: str) -> None:
+        """No chat shows the card of these parks. An app that takes no reason is told of them without it."""
+        hook = self.host.notify_parked
+        if not parks:
+            return
+        try:
+            inspect.signature(hook).bind(task, parks, reason)
+        except TypeError:
+            await self._told(hook, task, parks)
+        else:
+            await self._told(hook, task, parks, reason)
+
     # ── what all of them share ───────────────────────────────────────────────────────────────
 
     def _words(self, said: object) -> str:

@@ -109,10 +109,11 @@ class BaseHost:
 
     # ── news ─────────────────────────────────────────────────────────────────────────────────
 
-    async def notify_parked(self, task: Task, parks: Sequence[ParkView]) -> None:
+    async def notify_parked(self, task: Task, parks: Sequence[ParkView], reason: str | None = None) -> None:
         """These parks have opened, and wait for a person: a push, a text message, a mail.
 
-        Their cards are posted without this. A crash in between leaves it out.
+        Their cards are posted without this. A crash in between leaves it out. With a *reason*, they have
+        been open for a while, and no chat shows their card: nobody knows of them but by this.
         """
 
     async def mark(self, task: Task, doing: str) -> None:

@@ -64,7 +64,7 @@ class Intake:
         body = event.body
         if (number := body.get("task")) is not None:
             return await self._join_numbered(event, event.org, number)
-        if body.get("chat") is not None:
+        if body.get("kind") is not None:  # of a chat: what it belongs to is not said
             return await self._routed(event, event.org)
         return await self._open(event, event.org, body.get("agent") or self._chief(), body["text"])
 
@@ -139,7 +139,7 @@ class Intake:
             requester=None if person is None else PersonId(person),
             prio=Prio.PERSON,
             surface=event.body.get("surface"),
-            chat=event.body.get("chat") or event.body.get("speaks_in"),
+            chat=event.body.get("chat"),
             thread_ref=event.body.get("thread") or event.body.get("opens") or event.body.get("chat"),
         )
         opened = await self.store.tasks.open(new, Cause(key=event.key, actor=person or event.key.source))

@@ -6,7 +6,7 @@ One method of a store's port is one transaction. All times are the database's, a
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Protocol
 
@@ -15,7 +15,7 @@ from core.calls import Call
 from core.ids import CallCode, EventKey, OrgId, PostId, Run, TaskId, TaskRef, Token, WorkerId
 from core.model import ModelReply, Request
 from core.parks import Park
-from core.people import Account, Organization, Person, Roster, Switch
+from core.people import Account, Organization, Person, Roster, Route, Switch
 from core.rights import Rights
 from core.roster import RosterChange
 from core.switches import SwitchTo
@@ -139,12 +139,28 @@ class Inbox(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Tried:
+    """A place where a post should have been, and why it is not there."""
+
+    route: Route
+    error: str
+
+
+ON_REQUEST = datetime(1970, 1, 1, tzinfo=UTC)
+"""When a card was shown that somebody asked to see: it counts in no hour, and no digest tells of it (I39)."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Post:
-    """A message that should exist on a surface; *chat_ref* once it does."""
+    """A message that should exist on a surface; *chat_ref* once it does.
+
+    *tried*: where it should have been before. *shown_at*: when it first got to its route, by itself or in
+    the digest of that hour.
+    """
 
     id: PostId
     org: OrgId
-    task_id: TaskId
+    task_id: TaskId | None  # None: about several, a digest
     kind: PostKind
     episode: int
     round: int | None
@@ -154,6 +170,17 @@ class Post:
     rev: int
     chat_ref: str | None
     attempts: int
+    tried: tuple[Tried, ...] = ()
+    shown_at: datetime | None = None
+
+    @property
+    def place(self) -> Route:
+        return Route(surface=self.surface, ref=self.route)
+
+    @property
+    def folded(self) -> bool:
+        """It is no message of its own: its digest tells of it."""
+        return self.chat_ref is None and self.shown_at not in (None, ON_REQUEST)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -170,10 +197,11 @@ class Maybe:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Later:
-    """The surface asks to wait *seconds*."""
+    """Due again in *seconds*. It *counts* as a try, unless the surface only asked to wait."""
 
     seconds: float
     error: str | None = None
+    counts: bool = True
 
 
 class Outbox(Protocol):
@@ -189,6 +217,43 @@ class Outbox(Protocol):
 
     async def learn(self, park_token: Token, chat_ref: str) -> None:
         """The card with this park's button is the message *chat_ref* (K19)."""
+        ...
+
+    async def reroute(self, post: Post, to: Route | None, error: str) -> None:
+        """*post* is due at *to* instead, as if it were new; None: nowhere, so it is dead.
+
+        Where it was taken is among `tried`, with *error*. Nothing is written where it was moved meanwhile.
+        """
+        ...
+
+    async def move(self, surface: str, old: str, new: str) -> None:
+        """The chat that was called *old* is *new*: for posts, the threads of tasks, and where cards go.
+
+        Messages of the old one can't be edited any more: what is revised is posted anew.
+        """
+        ...
+
+    async def cards_shown(self, org: OrgId, route: Route) -> int:
+        """How many cards came to *route* by themselves within the last hour (I39)."""
+        ...
+
+    async def fold(self, post: Post) -> None:
+        """The digest of the card's route and hour tells of it as *post* has it, and is due (I39).
+
+        One whose message is known by now, or that was asked to be shown, stays a message of its own.
+        """
+        ...
+
+    async def folded(self, digest: Post) -> list[Post]:
+        """The cards that *digest* tells of, in the order they were folded in."""
+        ...
+
+    async def show(self, park_token: Token) -> bool:
+        """The folded card of this park is due as a message of its own; False where it is not folded."""
+        ...
+
+    async def recall(self, park_token: Token) -> bool:
+        """Whether the card of this park is folded; its digest is due again then."""
         ...
 
 

@@ -1,26 +1,22 @@
 """Sends the posts of one surface: what should exist there is rendered from its rows and handed over.
 
 A post is rendered when it is sent, so that what appears is what is so now. A crash at any line leaves it
-due again after a while: a card may then be there twice, and either one answers the same park (K18). How a
-view looks and how a chat is reached is the surface's business.
+due again after a while: a card may then be there twice, and either one answers the same park (K18). What is
+shown is rendering.py's business, how it looks and how a chat is reached the surface's.
 """
 
 import logging
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Protocol, TypeAlias, assert_never
 
-from core.calls import Call
-from core.cards import Card, card, reminder
+from core.cards import Card
 from core.decisions import Desk
 from core.errors import ChatBusy, ChatError, ChatForbidden, ChatGone
-from core.host import BaseHost
-from core.ids import ParkId, TaskRef, Token
-from core.parks import Park
-from core.people import Roster
-from core.ports import Dead, Later, ParkView, Post, Sent, Story
-from core.report import Report, build
-from core.tasks import Json
+from core.hooks import Hooks
+from core.ports import Clock, Dead, Later, ParkView, Post, Sent, Story, Tried
+from core.rendering import Digest, Progress, Rendering, View, open_on, place_of
+from core.routes import CARDS_AN_HOUR, next_route, unreachable
 from core.work import PostKind
 
 log = logging.getLogger(__name__)
@@ -28,18 +24,10 @@ log = logging.getLogger(__name__)
 FIRST_DELAY_SECONDS = 2.0
 LONGEST_DELAY_SECONDS = 300.0
 TRIES = 12
-"""After about half an hour of a failing surface the post is dead; a new revision of it is due again."""
+"""After about half an hour of a failing surface its place is dead; a new revision is due again."""
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Notice:
-    """A line of ours to a task's thread."""
-
-    task_code: str
-    text: str
-
-
-View: TypeAlias = Card | Report | Notice
+SENDING_SECONDS = 15.0
+"""How long a process that is gone keeps others from sending what it was to send."""
 
 
 class Surface(Protocol):
@@ -50,138 +38,211 @@ class Surface(Protocol):
         ...
 
     async def update(self, view: View, route: str, chat_ref: str) -> str:
-        """What *chat_ref* names shows *view* now; what it is called from here on."""
+        """What *chat_ref* names shows *view* now; what it is called from here on.
+
+        ChatGone also where that message is no more: it is posted anew then.
+        """
         ...
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """It can't be shown where it should be."""
+
+    error: str
+
+
+Outcome: TypeAlias = Sent | Later | Lost
+
+
+@dataclass(kw_only=True, slots=True)
 class Poster:
-    """Delivers the posts of *name* to *surface*. *room*: characters of arguments that a card shows there."""
+    """Delivers the posts of *name* to *surface*.
+
+    *holder*: the process, where all of them share the surface and one alone is to send; None: each shows
+    what it takes. *most*: of cards that come to one place by themselves in an hour. *room*: characters of
+    arguments that a card shows there.
+    """
 
     desk: Desk
+    clock: Clock
     name: str
     surface: Surface
+    holder: str | None = None
+    most: int = CARDS_AN_HOUR
     room: int | None = None
+    _epoch: int | None = field(default=None, init=False)
+    _asked_at: datetime | None = field(default=None, init=False)
 
     async def deliver(self, n: int = 20) -> int:
         """Up to *n* due posts are there or have their next time; how many there were.
 
         Taken one at a time: one that can't even be rendered is hidden from the next look, holds nobody
-        up, and is dead after its tries (K40).
+        up, and is dead after its tries (K40). None are taken while another process is the one who sends.
         """
         for done in range(n):
-            posts = await self.desk.store.outbox.take(1, self.name)
+            posts = await self.desk.store.outbox.take(1, self.name) if await self._leads() else []
             if not posts:
                 return done
-            post = posts[0]
-            outcome = await self._send(post) if post.attempts <= TRIES else Dead(error="tried too often")
-            if isinstance(outcome, Later | Dead):
-                outcome = self.desk.redactor.clean(outcome)
-            await self.desk.store.outbox.settle(post.id, post.org, post.rev, outcome)
+            await self._deliver(posts[0])
         return n
 
     async def deliver_all(self) -> None:
-        """Nothing is due any more."""
+        """Nothing is due any more that this process may send."""
         while await self.deliver():
             pass
 
-    async def _send(self, post: Post) -> Sent | Later | Dead:
-        view = self.desk.redactor.clean(await self._view(post))
-        if view is None:
-            return Sent(chat_ref=post.chat_ref or "")
+    async def leave(self) -> None:
+        """Another process may send at once."""
+        if self._epoch is not None:
+            await self.desk.store.leases.drop(self._lease, self._epoch)
+            self._epoch = None
+
+    # ── who sends ────────────────────────────────────────────────────────────────────────────
+
+    @property
+    def _lease(self) -> str:
+        return f"outbox:{self.name}"
+
+    async def _leads(self) -> bool:
+        """Whether this process sends. Asked and renewed three times in the lease's length.
+
+        Who has lost it since the last look sends one more at most: a card may be there twice (K18).
+        """
+        if self.holder is None:
+            return True
+        now = self.clock.now()
+        pause = timedelta(seconds=SENDING_SECONDS / 3)
+        if self._asked_at is None or abs(now - self._asked_at) >= pause:
+            self._epoch = await self.desk.store.leases.take(self._lease, self.holder, SENDING_SECONDS)
+            self._asked_at = now
+        return self._epoch is not None
+
+    # ── one post ─────────────────────────────────────────────────────────────────────────────
+
+    async def _deliver(self, post: Post) -> None:
+        """*post* is there, or due again later, or elsewhere, or dead."""
+        if post.attempts > TRIES:  # it broke each time: no other place mends it
+            await self.desk.store.outbox.reroute(post, None, "tried too often")
+            await self._nowhere(post, "tried too often")
+            return
+        view = await self._rendering.view(post)
+        if view is None or await self._is_recalled(post):
+            await self._settle(post, Sent(chat_ref=post.chat_ref or ""))
+        elif await self._is_folded(post):
+            await self.desk.store.outbox.fold(post)
+        else:
+            await self._show(post, view)
+
+    async def _show(self, post: Post, view: View) -> None:
+        outcome = await self._send(post, view)
+        match outcome:
+            case Sent() | Later():
+                await self._settle(post, outcome)
+            case Lost(error=error):
+                await self._elsewhere(post, view, error)
+            case never:
+                assert_never(never)
+
+    async def _send(self, post: Post, view: View) -> Outcome:
         try:
-            if post.chat_ref:
-                return Sent(chat_ref=await self.surface.update(view, post.route, post.chat_ref))
-            return Sent(chat_ref=await self.surface.post(view, post.route))
+            return Sent(chat_ref=await self._handed(post, view))
         except ChatBusy as busy:
-            return Later(seconds=busy.retry_after_seconds, error=str(busy))
+            return Later(
+                seconds=busy.retry_after_seconds, error=self.desk.redactor.redact(str(busy)), counts=False
+            )
         except (ChatForbidden, ChatGone) as gone:
-            return Dead(error=str(gone))
+            return Lost(self.desk.redactor.redact(str(gone)))
         except ChatError as error:
             log.warning("post %s to %s failed: %s", post.id, self.name, error)
-            return _later(post, str(error))
+            return _later(post, self.desk.redactor.redact(str(error)))
 
-    async def _view(self, post: Post) -> View | None:
-        """What *post* shows now; None where that is nothing."""
-        story = await self.desk.store.ledger.story(_ref(post))
-        if post.kind in (PostKind.NOTICE, PostKind.PROGRESS):
-            text = post.body["text"] if "text" in post.body else self._reminder(story, post.body["park"])
-            return None if text is None else Notice(task_code=story.task.code, text=text)
+    async def _handed(self, post: Post, view: View) -> str:
+        """What the message that shows *view* is called: a new one, where the old one is gone."""
+        if post.chat_ref:
+            try:
+                return await self.surface.update(view, post.route, post.chat_ref)
+            except ChatGone:
+                if not _matters(view):
+                    raise
+        return await self.surface.post(view, post.route)
+
+    async def _settle(self, post: Post, outcome: Sent | Later | Dead) -> None:
+        await self.desk.store.outbox.settle(post.id, post.org, post.rev, outcome)
+
+    # ── too many ─────────────────────────────────────────────────────────────────────────────
+
+    async def _is_folded(self, post: Post) -> bool:
+        """A card stands in a digest: as it did, or since its place has had its cards for this hour (I39)."""
+        if post.kind is not PostKind.CARD or post.chat_ref:
+            return False
+        if post.shown_at is not None:
+            return post.folded
+        return await self.desk.store.outbox.cards_shown(post.org, post.place) >= self.most
+
+    async def _is_recalled(self, post: Post) -> bool:
+        """A reminder of what stands in a digest is given there."""
+        if post.kind is not PostKind.NOTICE or "park" not in post.body or post.chat_ref:
+            return False
+        token = self._rendering.recalled(await self._rendering.story(post), post)
+        return token is not None and await self.desk.store.outbox.recall(token)
+
+    # ── dead places ──────────────────────────────────────────────────────────────────────────
+
+    async def _elsewhere(self, post: Post, view: View, error: str) -> None:
+        """What matters is due at its next place; else, or where there is none, *post* is dead."""
+        if isinstance(view, Digest):
+            for card in await self.desk.store.outbox.folded(post):
+                await self._moved_on(card, error)
+        if isinstance(view, Digest) or not _matters(view):
+            await self._settle(post, Dead(error=error))
+        else:
+            await self._moved_on(post, error)
+
+    async def _moved_on(self, post: Post, error: str) -> None:
+        """Told before it is written that nothing is left: a crash in between only tells it again."""
+        story = await self._rendering.story(post)
         roster = await self.desk.store.people.of(post.org)
-        if post.kind is PostKind.REPORT:
-            return report_of(story, roster, post.episode, post.body)
-        if post.kind is PostKind.CARD:
-            owner_call = None if post.body is None else post.body["call"]
-            return card_of(self.desk, story, roster, Place(post.episode, post.round, owner_call), self.room)
-        return None
+        tried = [*(t.route for t in post.tried), post.place]
+        to = next_route(roster, story.task, tried, asks=_asks(post))
+        if to is None:
+            await self._nowhere(post, error, story)
+        await self.desk.store.outbox.reroute(post, to, error)
 
-    def _reminder(self, story: Story, park_id: ParkId) -> str | None:
-        """That a park still waits; None where it does not any more."""
-        for park, call in pairs_of(story):
-            if park.id == park_id and park.open:
-                return reminder(story.task, self.desk.agent(story.task.agent), park, call)
-        return None
+    async def _nowhere(self, post: Post, error: str, story: Story | None = None) -> None:
+        """The app is told of what waits on a card that no chat shows."""
+        if post.kind is not PostKind.CARD:
+            return
+        story = story or await self._rendering.story(post)
+        waiting = [ParkView(park=p, task=story.task, call=c) for p, c in open_on(story, place_of(post))]
+        tried = [t for t in post.tried if t.route != post.place]  # it may have been tried here before
+        reason = unreachable([*tried, Tried(route=post.place, error=error)])
+        log.error("nobody is shown the card of %s: %s", story.task.code, reason)
+        await self._hooks.unreachable(story.task, waiting, reason)
 
+    @property
+    def _rendering(self) -> Rendering:
+        return Rendering(desk=self.desk, room=self.room)
 
-def report_of(story: Story, roster: Roster, episode: int, ending: Json = None) -> Report:
-    """The closing report of one *episode* of a task; *ending*: how it ended, if the task has gone on."""
-    calls = [c for c in story.calls if c.episode == episode]
-    return build(story.task, calls, story.parks, roster, ending)
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What a card is about: a round of an episode, or one owner call by its number."""
-
-    episode: int
-    round: int | None
-    owner_call: int | None = None
+    @property
+    def _hooks(self) -> Hooks:
+        return Hooks(host=self.desk.host, clock=self.clock, redactor=self.desk.redactor)
 
 
-def card_of(desk: Desk, story: Story, roster: Roster, place: Place, room: int | None = None) -> Card | None:
-    """The card of *place* on a surface with *room*; None while it has no park to show."""
-    shown = [(p, c) for p, c in pairs_of(story) if _is_on(p, c, place)]
-    return card(story, shown, roster, desk.host, room) if shown else None
+def _matters(view: View) -> bool:
+    """Somebody has to see it, wherever that is: what waits, what was done. Not what goes by, or is over."""
+    if isinstance(view, Card):
+        return view.open
+    return not isinstance(view, Progress)
 
 
-def place(view: ParkView) -> tuple[object, ...]:
-    """What is asked on one card: the calls of a round, one that is sent again by itself, a limit."""
-    call = view.call
-    if call is None or call.round is None:
-        return (view.park.id,)
-    return view.task.ref, call.episode, call.round
+def _asks(post: Post) -> bool:
+    return post.kind is PostKind.CARD or (post.kind is PostKind.NOTICE and "park" in post.body)
 
 
-def card_with(
-    host: BaseHost, story: Story, roster: Roster, tokens: Collection[Token], room: int | None = None
-) -> Card:
-    """The card of the parks of these *tokens*, wherever else they stand as well."""
-    shown = [(p, c) for p, c in pairs_of(story) if p.token in tokens]
-    return card(story, shown, roster, host, room)
-
-
-def pairs_of(story: Story) -> Sequence[tuple[Park, Call | None]]:
-    """Every park of a task with the call it is about."""
-    calls = {c.id: c for c in story.calls}
-    return [(p, calls.get(p.call_id) if p.call_id else None) for p in story.parks]
-
-
-def _is_on(park: Park, call: Call | None, place: Place) -> bool:
-    here = (place.episode, place.round)
-    if call is None:  # about the task itself: a limit
-        return (park.shown.get("episode"), park.shown.get("round")) == here
-    if call.round is None:
-        return call.number == place.owner_call
-    return place.owner_call is None and (call.episode, call.round) == here
-
-
-def _later(post: Post, error: str) -> Later | Dead:
+def _later(post: Post, error: str) -> Later | Lost:
     if post.attempts >= TRIES:
-        return Dead(error=error)
+        return Lost(error)
     return Later(
         seconds=min(LONGEST_DELAY_SECONDS, FIRST_DELAY_SECONDS * 2 ** (post.attempts - 1)), error=error
     )
-
-
-def _ref(post: Post) -> TaskRef:
-    return TaskRef(org=post.org, task_id=post.task_id)

@@ -35,6 +35,7 @@ class Report:
     unknown: tuple[Line, ...]
     waiting: tuple[Line, ...]
     reads: int
+    moved: str | None = None  # why it is not in its place
 
 
 _NOT_DONE_WORDS = {
@@ -76,7 +77,14 @@ def build(
     own = _own_words(task)
     words = own or _words(task)
     return Report(
-        task=task, words=words, own_words=bool(own), reads=reads, **{k: tuple(v) for k, v in lists.items()}
+        task=task,
+        words=words,
+        own_words=bool(own),
+        reads=reads,
+        done=tuple(lists["done"]),
+        not_done=tuple(lists["not_done"]),
+        unknown=tuple(lists["unknown"]),
+        waiting=tuple(lists["waiting"]),
     )
 
 

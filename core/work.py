@@ -91,13 +91,15 @@ class PostKind(StrEnum):
     PROGRESS = "progress"
     NOTICE = "notice"
     FILE = "file"
+    DIGEST = "digest"  # tells of several tasks' cards; no move writes it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PostIntent:
     """A message that should exist at the task's thread. Written again, it is the same one, revised.
 
-    *once*: written again, it stays as it is: what it says was said.
+    *asks*: it wants a decision, and goes where cards go. *once*: written again, it stays as it is: what it
+    says was said. *after_seconds*: it is due so long after it was written first, or after it was sent.
     """
 
     kind: PostKind
@@ -107,6 +109,8 @@ class PostIntent:
     body: Json = None  # what its rows won't say later; None keeps what the post has
     prio: int = 1  # lower first: cards and reports before progress
     once: bool = False
+    asks: bool = False
+    after_seconds: float = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -173,6 +173,7 @@ class Worker:
         """What is new is shown and sealed once more, and the next worker may seal at once."""
         for poster in self.posters:
             await poster.deliver_all()
+            await poster.leave()
         await self.seal()
         if self._sealing is not None:
             await self.desk.store.leases.drop("seal", self._sealing)

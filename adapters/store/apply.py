@@ -5,7 +5,7 @@ still are what the move saw, so that a bug is an error and never a silent overwr
 """
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -17,8 +17,8 @@ from sqlalchemy import (
     Update,
     bindparam,
     case,
-    func,
     insert,
+    literal,
     or_,
     update,
 )
@@ -26,6 +26,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store.engine import Database, upsert
 from adapters.store.order import place
+from adapters.store.roster import routing_of
 from adapters.store.rows import Values, audit_row, call_row, event_row, message_row, park_row, task_row
 from adapters.store.tables import (
     audit,
@@ -46,6 +47,8 @@ from core.canonical import dump
 from core.errors import StoreError
 from core.ids import EventKey, OrgId
 from core.parks import Park
+from core.people import Route
+from core.routes import first_route, thread
 from core.tasks import Message, Task, TaskState
 from core.work import Change, Entry, Event, PostIntent, Reach, Spend, TaskEvent, Work, message_rows
 
@@ -64,7 +67,7 @@ async def write_change(db: Database, conn: AsyncConnection, work: Work, change: 
     await assign(conn, task, change.assigned)
     await settle_applied(conn, task, change.applied)
     await _insert_news(db, conn, task, change.news, at)
-    await _write_posts(db, conn, task, change.posts, at)
+    await _write_posts(db, conn, work, task, change.posts, at)
     await _write_reach(db, conn, task, change.reach)
     await insert_events(db, conn, task, change.events, at)
     await insert_entry(db, conn, task, change.entry, at)
@@ -189,42 +192,56 @@ async def _insert_news(
 
 
 async def _write_posts(
-    db: Database, conn: AsyncConnection, task: Task, intents: Iterable[PostIntent], at: datetime
+    db: Database, conn: AsyncConnection, work: Work, task: Task, intents: Iterable[PostIntent], at: datetime
 ) -> None:
-    """Each intent is a post at the task's thread, or the next revision of the one it was.
+    """Each intent is a post at its first route, or the next revision of the one it was, where that is.
 
-    One that is said once stays as it was.
+    One that is said once stays as it was; of one that has nowhere to go nothing is written.
 
     A revision of a dead post is due again. One that is being sent stays so: whoever sends it sees
-    the newer revision when it settles, so two never send one post at once.
+    the newer revision when it settles, so two never send one post at once. One that takes its time, and is
+    due already, is due no later.
     """
-    if task.surface is None:
-        return
+    roster = None
     for intent in intents:
-        statement = db.insert(posts).values(_post_row(db, task, intent, at))
+        if intent.asks and roster is None:
+            roster = await routing_of(conn, work.organization, task)
+        route = thread(task) if roster is None else first_route(roster, task, asks=intent.asks)
+        own = (posts.c.org == task.org, posts.c.dedup_key == intent.dedup_key, posts.c.task_id == task.id)
+        if route is None:  # what is somewhere already stays there
+            if not intent.once:
+                await conn.execute(update(posts).where(*own).values(_revised(intent, at)))
+            continue
+        statement = db.insert(posts).values(_post_row(db, task, route, intent, at))
         if intent.once:
             await conn.execute(statement.on_conflict_do_nothing())
             continue
-        new = statement.excluded
-        sending = posts.c.state == "sending"
-        revised: dict[str, ColumnElement[Any] | Any] = {
-            "rev": posts.c.rev + 1,
-            "body": func.coalesce(new.body, posts.c.body),
-            "prio": new.prio,
-            "episode": new.episode,
-            "round": new.round,
-            "due_at": case((sending, posts.c.due_at), else_=new.due_at),
-            "state": case((sending, posts.c.state), else_=new.state),
-            "attempts": 0,
-            "error": None,
-        }
         upsert = statement.on_conflict_do_update(
-            index_elements=[posts.c.org, posts.c.dedup_key], set_=revised, where=posts.c.task_id == task.id
+            index_elements=[posts.c.org, posts.c.dedup_key], set_=_revised(intent, at), where=own[-1]
         )
         await _exactly_one(conn, upsert, f"post {intent.dedup_key}")
 
 
-def _post_row(db: Database, task: Task, intent: PostIntent, at: datetime) -> Values:
+def _revised(intent: PostIntent, at: datetime) -> dict[str, ColumnElement[Any] | Any]:
+    stays = posts.c.state.in_(["sending", "due"] if intent.after_seconds else ["sending"])
+    return {
+        "rev": posts.c.rev + 1,
+        "body": posts.c.body if intent.body is None else intent.body,
+        "prio": intent.prio,
+        "episode": intent.episode,
+        "round": intent.round,
+        "due_at": case((stays, posts.c.due_at), else_=literal(_due_at(intent, at), posts.c.due_at.type)),
+        "state": case((stays, posts.c.state), else_="due"),
+        "attempts": 0,
+        "error": None,
+    }
+
+
+def _due_at(intent: PostIntent, at: datetime) -> datetime:
+    return at + timedelta(seconds=intent.after_seconds)
+
+
+def _post_row(db: Database, task: Task, route: Route, intent: PostIntent, at: datetime) -> Values:
     return {
         "org": task.org,
         "id": db.ids.new(),
@@ -233,12 +250,12 @@ def _post_row(db: Database, task: Task, intent: PostIntent, at: datetime) -> Val
         "task_id": task.id,
         "episode": intent.episode,
         "round": intent.round,
-        "surface": task.surface,
-        "route": task.thread_ref or "",
+        "surface": route.surface,
+        "route": route.ref,
         "body": intent.body,
         "rev": 1,
         "prio": intent.prio,
-        "due_at": at,
+        "due_at": _due_at(intent, at),
         "state": "due",
     }
 

@@ -14,13 +14,13 @@ from sqlalchemy import BindParameter, ColumnElement, Executable, Select, and_, b
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store.engine import Database, clock, upsert
+from adapters.store.roster import people_of
 from adapters.store.rows import (
     call_of,
     event_of,
     message_of,
     organization_of,
     park_of,
-    person_of,
     switch_of,
     task_of,
 )
@@ -32,7 +32,6 @@ from adapters.store.tables import (
     messages,
     organizations,
     parks,
-    people,
     switches,
     tasks,
     usage,
@@ -41,7 +40,7 @@ from core.calls import Call, CallState, Outcome
 from core.errors import StoreError
 from core.ids import CallId, EventKey, TaskRef
 from core.parks import Park, ParkState
-from core.people import Organization, Roster, Switch
+from core.people import Organization, Switch
 from core.tasks import Message, MessageKind, Task
 from core.work import EARLIER, Earlier, Event, Need, Work
 
@@ -80,7 +79,7 @@ async def load_work(db: Database, conn: AsyncConnection, task: Task, need: Need)
         last=await _last(conn, task),
         event=await _new_event(conn, need.event) if need.event is not None else None,
         unread=await _unread(conn, task) if need.unread else (),
-        roster=await _roster(conn, around.organization) if need.roster else None,
+        roster=await people_of(conn, around.organization) if need.roster else None,
         daily_tokens=await _daily_tokens(db, conn, task, around.at) if need.usage else None,
         holders=await _holders(conn, task, need.effect_key) if need.effect_key is not None else (),
         elsewhere=await _elsewhere(db, conn, task, need.sent_key, around)
@@ -245,12 +244,6 @@ async def _unread(conn: AsyncConnection, task: Task) -> tuple[Event, ...]:
         .order_by(inbox.c.received_at, inbox.c.source, inbox.c.event_id)
     )
     return tuple(event_of(row) for row in (await conn.execute(query)).mappings())
-
-
-async def _roster(conn: AsyncConnection, organization: Organization) -> Roster:
-    query = select(people).where(people.c.org == organization.id).order_by(people.c.id)
-    found = tuple(person_of(row) for row in (await conn.execute(query)).mappings())
-    return Roster(organization=organization, people=found)
 
 
 async def _daily_tokens(db: Database, conn: AsyncConnection, task: Task, at: datetime) -> int:

@@ -1,23 +1,39 @@
 """The outbox: messages that should exist on a surface, and what became of sending them.
 
-A post is a row with a revision, and is due while that is newer than the one sent. A late word
-about an old revision never ends a newer one, and what was sent stays sent.
+A post is a row with a revision, and is due while that is newer than the one sent last. A late word
+about an old revision never ends a newer one: where it was sent late, the newer one is due again.
 """
 
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
-from sqlalchemy import ColumnElement, Select, Subquery, and_, exists, func, select, text, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    Subquery,
+    and_,
+    case,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    text,
+    tuple_,
+    update,
+)
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store.engine import Database
 from adapters.store.readable import taken
-from adapters.store.rows import Row, post_of, task_of
-from adapters.store.tables import calls, parks, posts, tasks
+from adapters.store.rows import Row, post_of, task_of, tried_row
+from adapters.store.tables import approval_routes, calls, parks, posts, tasks
 from core.ids import OrgId, PostId, Token
-from core.moves.common import card_key
-from core.ports import Dead, Later, Maybe, Post, Sent
+from core.moves.common import CARD_PRIO, card_key
+from core.people import Route
+from core.ports import ON_REQUEST, Dead, Later, Maybe, Post, Sent, Tried
+from core.routes import DIGEST_SECONDS, HOUR, digest_key, hour_of
 from core.work import PostKind
 
 LONGEST_WAIT_SECONDS = 3600  # whatever a surface asks for
@@ -71,6 +87,124 @@ class SqlOutbox:
                 await conn.execute(update(posts).where(*unknown).values(chat_ref=chat_ref))
 
         await self._db.write(body)
+
+    # ── elsewhere ────────────────────────────────────────────────────────────────────────────
+
+    async def reroute(self, post: Post, to: Route | None, error: str) -> None:
+        async def body(conn: AsyncConnection) -> None:
+            row = await _locked(conn, post)
+            if row is None:
+                return
+            now = await self._db.now(conn)
+            here = tried_row(Tried(route=post.place, error=error))
+            before = row["tried"] or []
+            tried = before if before and _place_of(before[-1]) == _place_of(here) else [*before, here]
+            await _set(conn, post, {"tried": tried, "shown_at": None, **_rerouted(row, post, to, error, now)})
+            if post.folded:
+                await self._digest(conn, post, post.shown_at or now, now)
+
+        await self._db.write(body)
+
+    async def move(self, surface: str, old: str, new: str) -> None:
+        async def body(conn: AsyncConnection) -> None:
+            for column in (tasks.c.chat, tasks.c.thread_ref, approval_routes.c.ref, posts.c.route):
+                table = column.table
+                there = (table.c.surface == surface, _inside(column, old))
+                values: dict[str, Any] = {column.name: new + func.substr(column, len(old) + 1)}
+                if table is posts:
+                    known = posts.c.chat_ref.is_not(None)
+                    values["shown_at"] = case((known, None), else_=posts.c.shown_at)
+                    values["chat_ref"] = None
+                await conn.execute(update(table).where(*there).values(values))
+
+        await self._db.write(body)
+
+    # ── digests ──────────────────────────────────────────────────────────────────────────────
+
+    async def cards_shown(self, org: OrgId, route: Route) -> int:
+        async def body(conn: AsyncConnection) -> int:
+            since = await self._db.now(conn) - HOUR
+            by_itself = (posts.c.chat_ref.is_not(None), posts.c.shown_at > since)
+            cards = select(func.count()).select_from(posts).where(*_cards_at(org, route), *by_itself)
+            return int((await conn.execute(cards)).scalar_one())
+
+        return await self._db.read(body)
+
+    async def fold(self, post: Post) -> None:
+        async def body(conn: AsyncConnection) -> None:
+            row = await _locked(conn, post)
+            if row is None:
+                return
+            now = await self._db.now(conn)
+            if row["chat_ref"] is not None or row["shown_at"] == ON_REQUEST:
+                await _set(conn, post, {"state": "due", "due_at": now})
+                return
+            folded_at = row["shown_at"] or now
+            sent = _settled(row, post.rev, Sent(chat_ref=""), now)
+            await _set(conn, post, {**sent, "chat_ref": None, "shown_at": folded_at})
+            await self._digest(conn, post, folded_at, now)
+
+        await self._db.write(body)
+
+    async def folded(self, digest: Post) -> list[Post]:
+        since = datetime.fromisoformat(digest.body["hour"])
+        when = (posts.c.shown_at >= since, posts.c.shown_at < since + HOUR, posts.c.chat_ref.is_(None))
+        wanted = select(posts).where(*_cards_at(digest.org, digest.place), *when)
+
+        async def body(conn: AsyncConnection) -> list[Post]:
+            found = await conn.execute(wanted.order_by(posts.c.shown_at, posts.c.id))
+            return list(map(post_of, found.mappings()))
+
+        return await self._db.read(body)
+
+    async def show(self, park_token: Token) -> bool:
+        async def body(conn: AsyncConnection) -> bool:
+            post = await _folded_card(conn, park_token)
+            if post is None:
+                return False
+            now = await self._db.now(conn)
+            due = {"state": "due", "due_at": now, "attempts": 0}
+            await _set(conn, post, {"shown_at": ON_REQUEST, "sent_rev": 0, "error": None, **due})
+            await self._digest(conn, post, post.shown_at or now, now)
+            return True
+
+        return await self._db.write(body)
+
+    async def recall(self, park_token: Token) -> bool:
+        async def body(conn: AsyncConnection) -> bool:
+            post = await _folded_card(conn, park_token)
+            if post is not None:
+                now = await self._db.now(conn)
+                await self._digest(conn, post, post.shown_at or now, now)
+            return post is not None
+
+        return await self._db.write(body)
+
+    async def _digest(self, conn: AsyncConnection, card: Post, folded_at: datetime, now: datetime) -> None:
+        """The digest that tells, or told, of *card* is due, a revision more."""
+        hour = hour_of(folded_at).isoformat()
+        due_at = now + timedelta(seconds=DIGEST_SECONDS)
+        stays = posts.c.state.in_(["sending", "due"])
+        new = self._db.insert(posts).values(
+            org=card.org,
+            id=self._db.ids.new(),
+            dedup_key=digest_key(card.place, hour),
+            kind=PostKind.DIGEST.value,
+            surface=card.surface,
+            route=card.route,
+            body={"hour": hour},
+            prio=CARD_PRIO,
+            due_at=due_at,
+        )
+        revised = {
+            "rev": posts.c.rev + 1,
+            "due_at": case((stays, posts.c.due_at), else_=literal(due_at, posts.c.due_at.type)),
+            "state": case((stays, posts.c.state), else_="due"),
+            "attempts": 0,
+            "error": None,
+        }
+        key = [posts.c.org, posts.c.dedup_key]
+        await conn.execute(new.on_conflict_do_update(index_elements=key, set_=revised))
 
     async def _turn(self, conn: AsyncConnection, surface: str) -> None:
         """Nobody else takes posts of *surface* until this transaction ends.
@@ -129,19 +263,63 @@ def _settled(post: Row, rev: int, outcome: Sent | Maybe | Later | Dead, now: dat
     newer = {"state": "due", "due_at": now}
     match outcome:
         case Sent(chat_ref=chat_ref):
-            sent_rev = max(post["sent_rev"], rev)
-            rest = newer if post["rev"] > sent_rev else {"state": "sent"}
-            return {"chat_ref": chat_ref, "sent_rev": sent_rev, "attempts": 0, "error": None, **rest}
+            rest = newer if post["rev"] > rev else {"state": "sent"}
+            came_at = post["shown_at"] or (now if chat_ref else None)
+            done = {"chat_ref": chat_ref, "sent_rev": rev, "shown_at": came_at}
+            return {**done, "attempts": 0, "error": None, **rest}
         case Maybe():
             again_at = now + timedelta(seconds=REPEAT_SECONDS)
             return {"state": "due", "due_at": again_at, "error": "maybe"}
-        case Later(seconds=seconds, error=error):
+        case Later(seconds=seconds, error=error, counts=counts):
             again_at = now + timedelta(seconds=min(seconds, LONGEST_WAIT_SECONDS))
-            return {"state": "due", "due_at": again_at, "error": error}
+            tries = max(0, post["attempts"] - (not counts))
+            return {"state": "due", "due_at": again_at, "attempts": tries, "error": error}
         case Dead(error=error):
             return {"error": error, **(newer if post["rev"] > rev else {"state": "dead"})}
         case never:
             assert_never(never)
+
+
+def _rerouted(row: Row, post: Post, to: Route | None, error: str, now: datetime) -> dict[str, Any]:
+    if to is None:
+        return _settled(row, post.rev, Dead(error=error), now)
+    place = {"surface": to.surface, "route": to.ref, "chat_ref": None}
+    return {**place, "sent_rev": 0, "attempts": 0, "error": error, "state": "due", "due_at": now}
+
+
+def _place_of(tried: dict[str, Any]) -> tuple[str, str]:
+    return tried["surface"], tried["ref"]
+
+
+def _inside(column: ColumnElement[Any], chat: str) -> ColumnElement[bool]:
+    """It names *chat*, or something in it: a thread is called after its chat."""
+    return or_(column == chat, column.startswith(f"{chat}:", autoescape=True))
+
+
+def _cards_at(org: OrgId, route: Route) -> tuple[ColumnElement[bool], ...]:
+    here = (posts.c.org == org, posts.c.surface == route.surface, posts.c.route == route.ref)
+    return (*here, posts.c.kind == PostKind.CARD.value)
+
+
+async def _locked(conn: AsyncConnection, post: Post) -> Row | None:
+    """The row of *post*, if it still is where *post* was taken."""
+    this = (posts.c.org == post.org, posts.c.id == post.id)
+    here = (posts.c.surface == post.surface, posts.c.route == post.route)
+    return (await conn.execute(select(posts).where(*this, *here).with_for_update())).mappings().one_or_none()
+
+
+async def _set(conn: AsyncConnection, post: Post, values: dict[str, Any]) -> None:
+    await conn.execute(update(posts).where(posts.c.org == post.org, posts.c.id == post.id).values(values))
+
+
+async def _folded_card(conn: AsyncConnection, token: Token) -> Post | None:
+    """The card with the button of *token*, locked, if it is folded."""
+    card = await _card_of(conn, token)
+    if card is None:
+        return None
+    row = (await conn.execute(select(posts).where(*card).with_for_update())).mappings().one_or_none()
+    post = None if row is None else post_of(row)
+    return post if post is not None and post.folded else None
 
 
 async def _card_of(conn: AsyncConnection, token: Token) -> tuple[ColumnElement[bool], ...] | None:

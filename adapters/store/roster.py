@@ -1,36 +1,64 @@
 """The rows of a roster: read whole under the lock of whoever changes it, and written where they differ."""
 
+from dataclasses import replace
 from datetime import datetime
+from typing import Any, Final
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import BindParameter, bindparam, delete, insert, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store.rows import organization_of, person_of, person_row, rules_row
 from adapters.store.tables import accounts, approval_routes, organizations, people
 from core.ids import OrgId
-from core.people import Account, Roster, Route
+from core.people import Account, Organization, Roster, Route
+from core.tasks import Task
+
+_OF_ORG: Final[BindParameter[Any]] = bindparam("of_org")
+_ORGANIZATION: Final = select(organizations).where(organizations.c.id == _OF_ORG)
+_PEOPLE: Final = select(people).where(people.c.org == _OF_ORG).order_by(people.c.id)
+_ACCOUNTS: Final = (
+    select(accounts).where(accounts.c.org == _OF_ORG).order_by(accounts.c.surface, accounts.c.account_ref)
+)
+_ROUTES: Final = (
+    select(approval_routes).where(approval_routes.c.org == _OF_ORG).order_by(approval_routes.c.agent)
+)
 
 
 async def read_roster(conn: AsyncConnection, org: OrgId) -> Roster:
     """The organization, its people and their accounts, and its routes. Raises LookupError."""
-    row = (
-        (await conn.execute(select(organizations).where(organizations.c.id == org))).mappings().one_or_none()
-    )
+    row = (await conn.execute(_ORGANIZATION, {"of_org": org})).mappings().one_or_none()
     if row is None:
         raise LookupError("no such organization")
-    persons = await conn.execute(select(people).where(people.c.org == org).order_by(people.c.id))
-    links = await conn.execute(
-        select(accounts).where(accounts.c.org == org).order_by(accounts.c.surface, accounts.c.account_ref)
-    )
-    routes = await conn.execute(
-        select(approval_routes).where(approval_routes.c.org == org).order_by(approval_routes.c.agent)
-    )
-    return Roster(
-        organization=organization_of(row),
-        people=tuple(map(person_of, persons.mappings())),
+    return await _roster_of(conn, organization_of(row))
+
+
+async def routing_of(conn: AsyncConnection, organization: Organization, task: Task) -> Roster:
+    """As much of it as says where a card of *task* goes first: nobody, where a place is named."""
+    routes = await _routes(conn, organization.id)
+    if task.surface is not None or {task.agent, ""} & dict(routes).keys():
+        return Roster(organization=organization, people=(), routes=routes)
+    return await _roster_of(conn, organization)
+
+
+async def people_of(conn: AsyncConnection, organization: Organization) -> Roster:
+    """Who is in it, which is all that a decision asks; neither accounts nor routes."""
+    persons = await conn.execute(_PEOPLE, {"of_org": organization.id})
+    return Roster(organization=organization, people=tuple(map(person_of, persons.mappings())))
+
+
+async def _roster_of(conn: AsyncConnection, organization: Organization) -> Roster:
+    known = await people_of(conn, organization)
+    links = await conn.execute(_ACCOUNTS, {"of_org": organization.id})
+    return replace(
+        known,
         accounts=tuple((r.person_id, Account(surface=r.surface, ref=r.account_ref)) for r in links),
-        routes=tuple((r.agent, Route(surface=r.surface, ref=r.ref)) for r in routes),
+        routes=await _routes(conn, organization.id),
     )
+
+
+async def _routes(conn: AsyncConnection, org: OrgId) -> tuple[tuple[str, Route], ...]:
+    found = await conn.execute(_ROUTES, {"of_org": org})
+    return tuple((r.agent, Route(surface=r.surface, ref=r.ref)) for r in found)
 
 
 async def write_roster(conn: AsyncConnection, before: Roster, after: Roster, at: datetime) -> None:

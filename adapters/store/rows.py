@@ -25,10 +25,11 @@ from core.people import (
     OrgState,
     Person,
     Role,
+    Route,
     Switch,
     SwitchMode,
 )
-from core.ports import Post
+from core.ports import Post, Tried
 from core.rights import Rights
 from core.roster import rule_row
 from core.tasks import Json, Message, MessageKind, Mode, Origin, Taint, Task, TaskState
@@ -416,7 +417,18 @@ def post_of(row: Row) -> Post:
         rev=row["rev"],
         chat_ref=row["chat_ref"],
         attempts=row["attempts"],
+        tried=tuple(map(_tried_of, row["tried"] or ())),
+        shown_at=row["shown_at"],
     )
+
+
+def _tried_of(said: Values) -> Tried:
+    return Tried(route=Route(surface=said["surface"], ref=said["ref"]), error=said["error"])
+
+
+def tried_row(tried: Tried) -> Values:
+    """What a row of posts keeps of *tried*."""
+    return {"surface": tried.route.surface, "ref": tried.route.ref, "error": tried.error}
 
 
 @_row_of("organizations")

@@ -389,8 +389,8 @@ posts = Table(
     _number_or_none("round"),
     _words("surface"),
     _words("route"),
-    _json("tried"),  # list of {surface, route, error}: where it should have been before
-    _time_or_none("shown_at"),  # when its first revision got to this route
+    _json("tried"),  # list of {surface, ref, error}: where it should have been before
+    _time_or_none("shown_at"),  # when its first revision got to this route, by itself or in a digest
     _json("body"),
     _count("rev", 1),
     _count("sent_rev"),

@@ -28,7 +28,7 @@ from core.moves.people import said
 from core.parks import Park, ParkState
 from core.people import Roster
 from core.ports import ParkView, Query, Story
-from core.poster import card_with, place
+from core.rendering import card_with, place
 from core.standing import broke_off, notice, stands_still
 from core.tasks import Json, Message, MessageKind, Task
 from core.transcript import edited, result_text

@@ -44,4 +44,4 @@ async def run(app: App, *, until_idle: bool, posts: bool) -> None:
 def poster_of(app: App) -> Poster:
     """What prints the terminal's posts on stdout."""
     surface = ConsoleSurface(terminal(), lambda key: app.desk.agent(key).name)
-    return Poster(desk=app.desk, name=SURFACE, surface=surface)
+    return Poster(desk=app.desk, clock=app.clock, name=SURFACE, surface=surface)

@@ -68,7 +68,7 @@ class Acts:
             app = await closing.enter_async_context(opened(settings))
             self.here = Session(app=app, who=await person_for(app, OWNER, None), user=OWNER)
             surface = ConsoleSurface(self.screen, lambda key: app.desk.agent(key).name)
-            self.poster = Poster(desk=app.desk, name=SURFACE, surface=surface)
+            self.poster = Poster(desk=app.desk, clock=app.clock, name=SURFACE, surface=surface)
             self._print_refunds("Refunds before")
             if self.kill_at is None:
                 await self._fixed(first)

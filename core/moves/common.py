@@ -15,6 +15,10 @@ from core.work import Change, Entry, Fenced, Lost, NewMessage, PostIntent, PostK
 
 CARD_PRIO: Final = 0
 REPORT_PRIO: Final = 0
+PROGRESS_PRIO: Final = 2
+
+PROGRESS_SECONDS: Final = 3.0
+"""Between two edits of what tells how a task goes; one that is over by then needs none."""
 
 Answer: TypeAlias = RunState | Fenced
 
@@ -120,6 +124,7 @@ def cards(work: Work, calls: Iterable[Call | None]) -> tuple[PostIntent, ...]:
             round=round_,
             body=None if number is None else {"call": number},
             prio=CARD_PRIO,
+            asks=True,
         )
         for episode, round_, number in places
     )
@@ -147,6 +152,7 @@ def _task_card(task: Task, park: Park) -> PostIntent:
         episode=episode,
         round=round_,
         prio=CARD_PRIO,
+        asks=True,
     )
 
 
@@ -167,6 +173,20 @@ def report_again(task: Task, episode: int) -> PostIntent:
         episode=episode,
         prio=REPORT_PRIO,
     )
+
+
+def progress(task: Task) -> tuple[PostIntent, ...]:
+    """The message that tells how *task*'s episode goes, a revision more; none where it speaks in no chat."""
+    if task.chat is None:
+        return ()
+    goes = PostIntent(
+        kind=PostKind.PROGRESS,
+        dedup_key=f"progress:{task.id}:{task.episode}",
+        episode=task.episode,
+        prio=PROGRESS_PRIO,
+        after_seconds=PROGRESS_SECONDS,
+    )
+    return (goes,)
 
 
 def released(task: Task, state: TaskState, **changes: object) -> Task:
@@ -208,7 +228,9 @@ def stopped_at_once(work: Work, change: Change, by: str, at: datetime) -> Change
         task=task,
         calls=_newest(change.calls, calls),
         parks=_newest(change.parks, parks),
-        posts=_once((*change.posts, *cards(work, calls), *cards_of(work, parks), report(task))),
+        posts=_once(
+            (*change.posts, *cards(work, calls), *cards_of(work, parks), report(task), *progress(task))
+        ),
         events=(*change.events, ended_event(task)),
     )
 

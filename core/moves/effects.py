@@ -29,6 +29,7 @@ from core.moves.common import (
     moved,
     owner_call_note,
     owns,
+    progress,
     riding,
     settled,
     stands,
@@ -111,7 +112,10 @@ def settle(
             ),
             calls=calls,
             parks=parks,
-            posts=cards(work, [c for c in calls if any(p.call_id == c.id for p in parks)]),
+            posts=(
+                *cards(work, [c for c in calls if any(p.call_id == c.id for p in parks)]),
+                *progress(work.task),
+            ),
             entry=entry(worker(run), "settle", facts=facts),
             events=tuple(_event(c) for c in calls),
         )
@@ -252,7 +256,7 @@ def _marked(
     change = Change(
         task=work.task,
         calls=(executing,),
-        posts=cards(work, [call]) if call.state is CallState.APPROVED else (),
+        posts=(*(cards(work, [call]) if call.state is CallState.APPROVED else ()), *progress(work.task)),
         entry=entry(worker(run), "mark", rule=call.rule, call_id=call.id, facts=facts),
         events=(TaskEvent(name="call_marked", call_id=call.id, data={"tool": call.tool}),),
         reach=() if reached is None else (Reach(to=reached, call_id=call.id, until=at + WAKE_UNTIL),),
@@ -420,7 +424,10 @@ def outcome(
             task=replace(task, repeats=0) if went else task,
             calls=(done,),
             parks=parks,
-            posts=cards(work, [call]) if parks or work.parks_of(call.id) else (),
+            posts=(
+                *(cards(work, [call]) if parks or work.parks_of(call.id) else ()),
+                *progress(work.task),
+            ),
             messages=owner_call_note(done),
             entry=entry(worker(run), "outcome", rule=str(done.outcome), call_id=call.id, facts=_facts(done)),
             events=(_event(done),),

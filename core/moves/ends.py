@@ -15,6 +15,7 @@ from core.moves.common import (
     entry,
     fenced,
     owns,
+    progress,
     released,
     report,
     stopped_at_once,
@@ -93,7 +94,7 @@ def _ended(
     return Change(
         task=task,
         parks=parks,
-        posts=(*cards_of(work, parks), report(task)),
+        posts=(*cards_of(work, parks), report(task), *progress(task)),
         spend=() if release is None else (release,),
         entry=entry(worker(run), "end", rule=kind, facts={"reason": said, "episode": task.episode}),
         events=(ended_event(task),),

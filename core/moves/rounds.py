@@ -11,7 +11,7 @@ from core.fence import FENCE, mark_of
 from core.gate import Ruling, Verdict
 from core.ids import CallId, Run
 from core.model import ModelReply
-from core.moves.common import Answer, entry, fenced, moved, owns, reservation, stands, worker
+from core.moves.common import Answer, entry, fenced, moved, owns, progress, reservation, stands, worker
 from core.parks import shown_hash
 from core.plan import QUIET, AskModel, Reply, RunState, Signals, next_step, run_state
 from core.ruling import gate
@@ -110,6 +110,7 @@ def record_reply(
             task=task,
             calls=calls,
             messages=(NewMessage(kind=MessageKind.ASSISTANT, body=body, tokens=reply.usage.tokens_out),),
+            posts=progress(task),
             spend=spend,
             entry=entry(worker(run), "record_reply", facts=facts),
             events=(

@@ -22,6 +22,7 @@ from core.moves.common import (
     moved,
     owner_call_note,
     owns,
+    progress,
     released,
     report,
     settled,
@@ -49,6 +50,9 @@ class Patience:
     expires_in: timedelta = timedelta(days=7)
     remind_in: timedelta = timedelta(days=1)
 
+
+LAST_CALL: Final = timedelta(hours=4)
+"""Before a park expires, it is recalled once more."""
 
 PATIENCE: Final = Patience()
 
@@ -125,7 +129,7 @@ def ask(run: Run, agent: Agent, asks: Sequence[Asking]) -> Move[Answer]:
             task=replace(work.task, strikes=strikes, attempts=0),
             calls=(*parked, *refused),
             parks=parks,
-            posts=cards(work, parked),
+            posts=(*cards(work, parked), *progress(work.task)),
             entry=entry(worker(run), "ask", facts=facts),
             events=tuple(
                 TaskEvent(name="call_parked", call_id=c.id, data={"tool": c.tool, "call": c.number})
@@ -184,7 +188,7 @@ def rest(
         change = Change(
             task=released(work.task, TaskState.WAITING),
             parks=parks,
-            posts=(*cards_of(work, parks), *_words_of(work, state, hold)),
+            posts=(*cards_of(work, parks), *_words_of(work, state, hold), *progress(work.task)),
             spend=() if release is None else (release,),
             entry=entry(worker(run), "rest", facts={"hold": hold}),
         )
@@ -272,23 +276,25 @@ def expire(agent: Agent) -> Move[tuple[Park, ...]]:
         if ParkKind.MESSAGE in kinds and work.task.state is TaskState.WAITING:
             task = released(work.task, TaskState.DONE, reason="idle", ended_at=at)
             events = (*change.events, ended_event(task))
-            return replace(change, task=task, posts=(*change.posts, report(task)), events=events), parks
+            posts = (*change.posts, report(task), *progress(task))
+            return replace(change, task=task, posts=posts, events=events), parks
         return woken(work, change, agent, at), parks
 
     return move
 
 
 def remind() -> Move[tuple[Park, ...]]:
-    """Open parks past their reminder have a post that says so, each once; answers those parks.
+    """Open parks past their reminder have a post that says so; answers those parks.
 
-    One that is decided before the post is sent is not spoken of any more.
+    Each is recalled once, and once more shortly before it expires. One that is decided before the post is
+    sent is not spoken of any more.
     """
 
     def move(work: Work, at: datetime) -> tuple[Change | Lost, tuple[Park, ...]]:
         due = tuple(p for p in work.open_parks if p.remind_at is not None and p.remind_at <= at)
         if not due:
             return Lost(why="nothing is due"), ()
-        parks = tuple(replace(p, remind_at=None) for p in due)
+        parks = tuple(replace(p, remind_at=_last_call(p, at)) for p in due)
         change = Change(
             task=work.task,
             parks=parks,
@@ -300,11 +306,22 @@ def remind() -> Move[tuple[Park, ...]]:
     return move
 
 
+def _last_call(park: Park, at: datetime) -> datetime | None:
+    """When *park*, recalled *at* this time, is recalled once more; None: this was the last."""
+    if park.expires_at is None:
+        return None
+    last = park.expires_at - LAST_CALL
+    return last if at < last else None
+
+
 def _reminder(work: Work, park: Park) -> PostIntent:
+    """That *park* still waits; the last one is a message of its own, so that it is seen."""
+    last = "" if park.remind_at is not None else ":last"
     return PostIntent(
         kind=PostKind.NOTICE,
-        dedup_key=f"reminder:{park.id}",
+        dedup_key=f"reminder:{park.id}{last}",
         episode=work.task.episode,
         round=work.task.round,
         body={"park": park.id},
+        asks=True,
     )

@@ -18,7 +18,7 @@ from core.front import Front
 from core.ids import Token
 from core.people import Account
 from core.ports import Clock
-from core.poster import View
+from core.rendering import View
 from core.report import Report
 from core.route import ChatKind
 

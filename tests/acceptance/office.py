@@ -85,7 +85,7 @@ class Office:
             model=model,
             desk=desk,
             front=Front(desk=desk, clock=self.clock, surface=SURFACE),
-            poster=Poster(desk=desk, name=SURFACE, surface=self.chat, room=ROOM),
+            poster=Poster(desk=desk, clock=self.clock, name=SURFACE, surface=self.chat, room=ROOM),
             worker=Worker(desk=desk, clock=self.clock, worker_id=worker_id),
         )
         self.processes.append(process)

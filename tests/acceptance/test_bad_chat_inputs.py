@@ -11,7 +11,7 @@ from core.ids import ParkId, Token
 from core.moves.people import amend
 from core.parks import DecisionKind, ParkState, Slip
 from core.ports import Query
-from core.poster import Notice
+from core.rendering import Notice
 from core.tasks import MessageKind
 from core.testing.chat import Seat, Trouble
 from core.work import Need

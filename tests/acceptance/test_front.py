@@ -23,7 +23,7 @@ from core.moves.people import amend
 from core.parks import ParkState, Slip
 from core.people import Account, Role
 from core.ports import Query
-from core.poster import Notice
+from core.rendering import Notice
 from core.roster import Invite
 from core.tasks import MessageKind, TaskState
 from core.testing import calls, says

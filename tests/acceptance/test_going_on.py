@@ -20,7 +20,7 @@ from core.model import ModelReply, Request
 from core.parks import Choice, ParkKind, ParkState
 from core.people import OrgState, Person, Role
 from core.ports import Clock
-from core.poster import Place, card_of
+from core.rendering import Place, card_of
 from core.tasks import Json, Task, TaskState
 from core.testing import ByHistory, Line, ManualClock, ScriptedModel, calls, says
 from core.work import Event, EventKind, Received

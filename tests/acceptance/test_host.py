@@ -57,7 +57,7 @@ class Watching(ShopHost):
         self.told = Told()
         return self.told
 
-    async def notify_parked(self, task: Task, parks: Sequence[ParkView]) -> None:
+    async def notify_parked(self, task: Task, parks: Sequence[ParkView], reason: str | None = None) -> None:
         self.told.parked += [(str(v.park.kind), None if v.call is None else v.call.tool) for v in parks]
 
     async def mark(self, task: Task, doing: str) -> None:
@@ -468,7 +468,7 @@ def replace_rounds(rounds: int) -> Any:
 class Deaf(ShopHost):
     """Breaks at all it is told."""
 
-    async def notify_parked(self, task: Task, parks: Sequence[ParkView]) -> None:
+    async def notify_parked(self, task: Task, parks: Sequence[ParkView], reason: str | None = None) -> None:
         raise ValueError(SECRET)
 
     async def mark(self, task: Task, doing: str) -> None:

@@ -259,7 +259,7 @@ async def state_of(street: Street, task: Task, kind: PostKind = PostKind.CARD) -
 
 @pytest.mark.rule("K40", "K38")
 async def test_a_post_that_always_breaks_keeps_no_other_from_being_sent_and_is_dead_after_its_tries(
-    street: Street,
+    street: Street, caplog: pytest.LogCaptureFixture
 ) -> None:
     shop = street.open(REFUND_SCRIPT)
     bad, good = await shop.parked(), await shop.parked()
@@ -280,6 +280,9 @@ async def test_a_post_that_always_breaks_keeps_no_other_from_being_sent_and_is_d
     assert await state_of(street, bad) == ("dead", TRIES + 1)
     assert (await state_of(street, good))[0] == "sent"
     assert (wall.handed, await wall.poster.deliver()) == (1, 0)
+    (said,) = [r.getMessage() for r in caplog.records if r.levelname == "ERROR"]
+    assert said.startswith(f"nobody is shown the card of {bad.code}: ")
+    caplog.clear()  # what this test is about
 
 
 @pytest.mark.rule("C6")

@@ -1,9 +1,10 @@
-"""Who keeps a task waiting is reminded once, a day before anything expires."""
+"""Who keeps a task waiting is reminded after a day, and shortly before it expires."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from core.moves.waits import LAST_CALL
 from core.parks import Park, ParkKind, ParkState
 from core.ports import ParkView
 from core.tasks import Task
@@ -53,6 +54,21 @@ async def test_what_waits_is_recalled_once_however_many_look(street: Street) -> 
         assert said.startswith(SAYS)
     assert wall.handed == 2  # the card, and this
     assert [actor for actor, _ in audited(await shop.story(task), "remind")] == ["sweeper"]
+
+
+async def test_what_waits_is_recalled_once_more_shortly_before_it_expires(street: Street) -> None:
+    shop = street.open(REFUND_SCRIPT)
+    task, wall = await shop.parked(), Wall(shop)
+    first = await due(street, shop, task)
+    await shop.worker.sweep()
+    again = (await shop.view(task)).park
+    assert first.park.expires_at is not None
+    assert again.remind_at == first.park.expires_at - LAST_CALL
+    soon = datetime.now(UTC) + LAST_CALL / 2
+    await street.sql.change_park(again, remind_at=PAST, expires_at=soon)
+    for _ in range(2):
+        await shop.worker.sweep()
+        assert [said.startswith(SAYS) for said in await wall.notices()] == [True, True]
     assert (await shop.view(task)).park.remind_at is None
 
 
@@ -121,7 +137,7 @@ async def test_a_park_that_cant_be_read_keeps_no_other_from_its_end_or_its_remin
     await street.sql.change_park(forgotten.park, remind_at=PAST)
     await shop.worker.sweep()
     assert (await shop.find(late.park.token)).park.state is ParkState.EXPIRED
-    assert (await shop.find(forgotten.park.token)).park.remind_at is None
+    assert (await shop.find(forgotten.park.token)).park.remind_at != PAST
     assert [r.getMessage() for r in caplog.records if r.levelname == "ERROR"] == [
         f"what is due of {broken.task.id} could not be expired",
         f"nobody could be reminded of {broken.task.id}",

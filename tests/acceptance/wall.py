@@ -1,7 +1,8 @@
 """A surface that keeps what each of its messages shows."""
 
 from core.cards import Card
-from core.poster import Notice, Poster, View
+from core.poster import Poster
+from core.rendering import Notice, View
 from core.report import Report
 from tests.acceptance.shop import SURFACE, Shop
 
@@ -11,7 +12,7 @@ class Wall:
     handed a view."""
 
     def __init__(self, shop: Shop) -> None:
-        self.poster = Poster(desk=shop.desk, name=SURFACE, surface=self)
+        self.poster = Poster(desk=shop.desk, clock=shop.worker.clock, name=SURFACE, surface=self)
         self.messages: dict[str, View] = {}
         self.handed = 0
 

@@ -22,7 +22,12 @@ from tests.contract.planted import BORN_AT, FAR, Planted
 
 NAMES = {"account_ref": "ref", "audit_seq": "seq", "audit_hash": "hash"}
 """Columns that core's own values call otherwise."""
-ROWS = {"posts": kept.PostRow, "accounts": kept.AccountRow, "usage": kept.UsageRow}
+ROWS = {
+    "posts": kept.PostRow,
+    "accounts": kept.AccountRow,
+    "approval_routes": kept.ApprovalRouteRow,
+    "usage": kept.UsageRow,
+}
 
 
 class Ticking(ManualClock):
@@ -141,6 +146,8 @@ def _columns(row: Any) -> dict[str, Any]:
     if isinstance(row, kept.SwitchRow | kept.RightsRow):
         columns["settings"] = dict(columns["settings"])
         columns.pop("paused", None)
+    if isinstance(row, kept.PostRow):
+        columns["tried"] = [{**_flat(t.route), "error": t.error} for t in row.post.tried] or None
     return columns
 
 

@@ -71,7 +71,7 @@ class Asked:
         self.events = 0
         acts = [self.receive] * 4 + [self.offer, self.settle, self.open, self.open, self.open, self.claim]
         acts += [self.claim, self.beat, self.recover, self.recover, self.lease, self.drop, self.pause]
-        acts += [self.post, self.learn, self.find, self.look, self.due, self.seal]
+        acts += [self.post, self.learn, self.reroute, self.rename, self.find, self.look, self.due, self.seal]
         acts += [self.cap, self.wait, self.wait]
         acts += [self.switch, self.switch, self.rights, self.accept, self.who, self.roster]
         self.acts: list[Callable[[], Act]] = acts + [self.change] * 20
@@ -171,7 +171,11 @@ class Asked:
     def post(self) -> "Act":
         n, seconds, rev = self.one(1, 5), self.one(-1, 900), self.one(0, 0, -1)
         outcome = self.one(
-            Sent(chat_ref="m1"), Maybe(), Later(seconds=-9), Later(seconds=900), Dead(error="no")
+            Sent(chat_ref="m1"),
+            Maybe(),
+            Later(seconds=-9),
+            Later(seconds=900, counts=False),
+            Dead(error="no"),
         )
 
         async def act(on: Planted) -> Any:
@@ -185,6 +189,21 @@ class Asked:
     def learn(self) -> "Act":
         token = self.token()
         return lambda on: on.store.outbox.learn(token, "m2")
+
+    def reroute(self) -> "Act":
+        to = self.one(None, Route(surface="slack", ref="C2"), Route(surface="slack", ref="C3"))
+
+        async def act(on: Planted) -> Any:
+            taken = await on.store.outbox.take(1, "slack", -1)
+            for post in taken * 2:  # said twice, it is done once
+                await on.store.outbox.reroute(post, to, "gone")
+            return [replace(post, id=PostId("")) for post in taken]
+
+        return act
+
+    def rename(self) -> "Act":
+        old, new = self.one(("C1", "C9"), ("C9", "C1"), ("C2", "C1"))
+        return lambda on: on.store.outbox.move("slack", old, new)
 
     def find(self) -> "Act":
         who = self.person()

@@ -146,6 +146,17 @@ async def test_a_surface_that_asks_to_wait_is_left_alone_for_an_hour_at_most(
     assert timedelta(seconds=waits - 10) < left <= timedelta(seconds=waits)
 
 
+@pytest.mark.rule("K39")
+async def test_waiting_where_a_surface_asks_for_it_wears_no_post_out(planted: Planted, task: Task) -> None:
+    outbox, post = planted.store.outbox, await planted.post(task, attempts=3)
+    await outbox.take(1, "slack")
+    await outbox.settle(post, task.org, 1, Later(seconds=-1, counts=False))
+    assert (await state(planted, post))[4] == 3
+    await planted.update("posts", {"attempts": 0})  # as a revision does
+    await outbox.settle(post, task.org, 1, Later(seconds=-1, counts=False))
+    assert (await state(planted, post))[4] == 0
+
+
 @pytest.mark.rule("K40")
 async def test_a_post_that_will_never_work_is_out_of_the_way(planted: Planted, task: Task) -> None:
     outbox = planted.store.outbox
@@ -165,6 +176,16 @@ async def test_a_late_word_does_not_undo_what_was_sent(
     await outbox.settle(post, task.org, 1, Sent(chat_ref="1.1"))
     await outbox.settle(post, task.org, 1, late)
     assert await state(planted, post) == ("sent", 1, 1, "1.1", 0, None)
+
+
+@pytest.mark.rule("K20")
+async def test_where_an_old_revision_was_sent_last_the_newer_one_is_sent_again(
+    planted: Planted, task: Task
+) -> None:
+    outbox, post = planted.store.outbox, await planted.post(task, rev=2)
+    await outbox.settle(post, task.org, 2, Sent(chat_ref="1.1"))
+    await outbox.settle(post, task.org, 1, Sent(chat_ref="1.1"))  # by one that was held up
+    assert await state(planted, post) == ("due", 2, 1, "1.1", 0, None)
 
 
 @pytest.mark.rule("I18")

@@ -17,7 +17,8 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from adapters.store import SqlStore
 from core.model import ModelReply, Request
 from core.ports import Inbox, Leases, Ledger, Model, Outbox, Parks, People, Queue, Secrets, Tasks
-from core.poster import Surface, View
+from core.poster import Surface
+from core.rendering import View
 
 T = TypeVar("T")
 

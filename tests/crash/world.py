@@ -34,7 +34,8 @@ from core.parks import Choice, DecisionKind, ParkKind
 from core.people import Organization, Person, Role
 from core.plan import RunState, Step
 from core.ports import Ids, ParkView, Query, Story
-from core.poster import Poster, View
+from core.poster import Poster
+from core.rendering import View
 from core.tasks import Json, Task
 from core.testing import ByHistory, CountingIds, ManualClock
 from core.tools import Tool, ToolContext, tool
@@ -494,7 +495,7 @@ class Life:
             clock=self.clock,
             worker_id=WorkerId(f"worker-{world.number}-{number}"),
             on_step=self._beat_once,
-            posters=[Poster(desk=self.desk, name=SURFACE, surface=surface)],
+            posters=[Poster(desk=self.desk, clock=self.clock, name=SURFACE, surface=surface)],
         )
         self._has_beaten = False
 

@@ -42,11 +42,13 @@ class Fault(StrEnum):
     CHAT_FAILED = "the chat did not take it"
     CHAT_LOST_ANSWER = "the chat took it and did not say so"
     CHAT_GONE = "the place in the chat is gone"
+    PLACE_DEAD = "a place in the chat is gone for good"
     # people
     CLICKED_TWICE = "one click delivered twice"
     CLICKED_STALE = "a click on what is no longer so"
     CLICKED_BY_STRANGER = "a click by who may not"
     SENT_TWICE = "one message delivered twice"
+    EDITED = "an older message's new text"
     WROTE_COMMANDS = "words that look like a decision"
     STOPPED = "an owner's stop"
     SWITCHED = "an agent paused, in practice, or set otherwise"

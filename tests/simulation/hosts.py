@@ -1,7 +1,7 @@
 """The apps of the simulation: a tool of every risk, two agents, and what a deploy changes."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -9,7 +9,7 @@ from core.agents import Agent, Limits
 from core.errors import ToolFailed
 from core.gate import Risk, Setting
 from core.host import BaseHost
-from core.ports import Model
+from core.ports import Model, ParkView
 from core.tasks import Json, Task
 from core.tools import Tool, ToolContext, tool
 from tests.simulation.faults import Faults
@@ -164,6 +164,10 @@ class _Host(BaseHost):
     async def model_for(self, task: Task, agent: Agent) -> Model:
         app = self.app
         return Adversary(rng=app.rng, faults=app.faults, watch=app.watch, process=app.process, task=task)
+
+    async def notify_parked(self, task: Task, parks: Sequence[ParkView], reason: str | None = None) -> None:
+        if reason is not None:
+            self.app.watch.told |= {view.park.id for view in parks}
 
     def sent_key(self, task: Task, tool: Tool, args: Mapping[str, Json]) -> str | None:
         return f"mail:{args['to']}" if tool.name == "mail" and self.app.plan.keyed else None

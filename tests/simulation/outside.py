@@ -10,7 +10,7 @@ from datetime import datetime
 from core.calls import Call
 from core.errors import ChatBusy, ChatError, ChatGone, NeedsConnect
 from core.ids import CallId
-from core.poster import View
+from core.rendering import View
 from core.tasks import Json
 from core.tools import ToolContext
 from tests.simulation.faults import Fault, Faults
@@ -75,17 +75,22 @@ class Provider:
 
 @dataclass(kw_only=True)
 class Chat:
-    """Shows views; *messages* by their name, as the chat shows them now."""
+    """Shows views; *messages* by their name, as the chat shows them now. *dead*: places that are no more."""
 
     faults: Faults
     shown: Callable[[View], None]
     messages: dict[str, View] = field(default_factory=dict)
+    dead: set[str] = field(default_factory=set)
 
-    async def show(self, process: Process, view: View, chat_ref: str | None) -> str:
+    async def show(self, process: Process, view: View, route: str, chat_ref: str | None) -> str:
         """*view* is there, under *chat_ref* or a new name. Raises ChatError in its kinds."""
         await process.travel()
         self.shown(view)
         faults = self.faults
+        if faults.strikes(Fault.PLACE_DEAD, 0.01):
+            self.dead.add(route)
+        if route in self.dead:
+            raise ChatGone("the channel is deleted")
         if faults.strikes(Fault.CHAT_BUSY, 0.08):
             raise ChatBusy(2.0)
         if faults.strikes(Fault.CHAT_FAILED, 0.06):
@@ -108,7 +113,7 @@ class Screen:
     process: Process
 
     async def post(self, view: View, route: str) -> str:
-        return await self.chat.show(self.process, view, None)
+        return await self.chat.show(self.process, view, route, None)
 
     async def update(self, view: View, route: str, chat_ref: str) -> str:
-        return await self.chat.show(self.process, view, chat_ref)
+        return await self.chat.show(self.process, view, route, chat_ref)

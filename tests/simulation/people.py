@@ -3,9 +3,12 @@
 import asyncio
 import contextlib
 import random
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from core.canonical import digest
+from core.chat import ChatMessage, Place, Press
 from core.decisions import Answering
 from core.errors import GatepostError, RosterError
 from core.gate import Setting
@@ -14,9 +17,10 @@ from core.lookups import look_up
 from core.moves.ends import stop
 from core.moves.people import Decision
 from core.parks import Choice, DecisionKind, ParkKind
-from core.people import Person, Role
+from core.people import Account, Person, Role
 from core.ports import NotFound, ParkView
 from core.roster import KEPT, SetRoles, SetRule
+from core.route import ChatKind
 from core.switches import Choose, Pause, Practice, Resume, SwitchTo
 from core.tasks import Json, Mode, Origin, Prio, TaskState
 from core.testing import MemoryStore
@@ -66,40 +70,45 @@ class People:
             await self._start()
 
     async def write(self, task: int | None) -> None:
-        """A message, sent until it is taken; it opens a task, or joins the one it names."""
+        """A message, sent until it is taken; it opens a task, joins the one it names, or is routed."""
         self.asked += 1
         command = self.faults.strikes(Fault.WROTE_COMMANDS, 0.5)
         words = self.rng.choice(_COMMANDS) if command else "see to it"
         who = self.rng.choice((self.ada, self.ada, self.ben, self.eve))
         event_id = f"words-{self.org}-{self.asked}"
-        self.watch.written[event_id] = Written(by=who.id, text=f"{words} ({self.org} {self.asked} {CANARY})")
-        body: dict[str, Json] = {
-            "text": self.watch.written[event_id].text,
-            "person": who.id,
-            "surface": self.rng.choice((SURFACE, SURFACE, None)),
-            "thread": "C1",
-            "agent": self.rng.choice(("lead", "lead", "scout")),
-        }
-        if task is not None:
-            body["task"] = task
-        event = Event(
-            key=EventKey(source=SURFACE, event_id=event_id),
-            org=self.org,
-            kind=EventKind.MESSAGE,
-            body=body,
+        text = f"{words} ({self.org} {self.asked} {CANARY})"
+        self.watch.written[event_id] = Written(by=who.id, text=text)
+        if self.rng.random() < 0.9:
+            agent = self.rng.choice(("lead", "lead", "scout"))
+            text = f"/new {agent}: {text}" if task is None else f"t-{task}: {text}"
+        message = ChatMessage(
+            account=Account(surface=SURFACE, ref=who.id),
+            event_id=event_id,
+            place=self._place(who),
+            text=text,
+            addressed=True,
+            edited=self.faults.strikes(Fault.EDITED, 0.05),
         )
-        received = await self._received(event)
-        while not received:  # a surface that gets no answer sends it again
+        taken = await self._said(message)
+        while not taken:  # a surface that gets no answer sends it again
             await asyncio.sleep(0.5)
-            received = await self._received(event)
+            taken = await self._said(message)
         if self.faults.strikes(Fault.SENT_TWICE, 0.4):
-            await self._received(event)
+            await self._said(message)
 
-    async def _received(self, event: Event) -> bool:
-        try:
-            await self._process().desk.store.inbox.receive(event)
-        except (Died, GatepostError):
-            return False
+    def _place(self, who: Person) -> Place:
+        """Where *who* writes: to us alone, or in a channel of all."""
+        if self.rng.random() < 0.5:
+            return Place(chat=f"D-{who.id}", kind=ChatKind.DIRECT)
+        return Place(chat="C1", kind=ChatKind.CHANNEL, opens=f"C1:{self.asked}")
+
+    async def _said(self, message: ChatMessage) -> bool:
+        process = self._process()
+        with process.inside():
+            try:
+                await process.front.said(message)
+            except (Died, GatepostError):
+                return False
         return True
 
     async def _start(self) -> None:
@@ -143,6 +152,19 @@ class People:
         except (Died, GatepostError):
             return
         self.views = [*self.views, *found][-12:]
+        if self.rng.random() < 0.3:
+            await self._show(found)
+        unknown = [view for view in found if view.park.kind is ParkKind.UNKNOWN]
+        if unknown and self.rng.random() < 0.5:
+            await self._look_up(self.rng.choice(unknown))
+
+    async def _show(self, found: Sequence[ParkView]) -> None:
+        """Who reads of cards in a digest wants to see one."""
+        for view in found[-3:]:
+            with suppress(Died, GatepostError):
+                if await self._process().desk.store.outbox.show(view.park.token):
+                    self.watch.seen["folded card asked for"] += 1
+                    return
 
     async def _click_something(self) -> None:
         if not self.views:
@@ -242,9 +264,15 @@ class People:
         by = Answering(who=who, surface=SURFACE, event_id=event_id, room=0 if small else None)
         if small and self.clicks % 8 == 0:
             await self._read(who, view)
+        press = _pressed(by, view, decision, changes) if self.rng.random() < 0.5 else None
         for _ in range(3 if not self.faults.strikes(Fault.CLICKED_TWICE, 0.2) else 4):
+            process = self._process()
+            front = process.small_front if small else process.front
             try:
-                await self._process().desk.decide(by, view, decision, changes=changes)
+                if press is not None:
+                    await front.pressed(press)
+                else:
+                    await process.desk.decide(by, view, decision, changes=changes)
             except (Died, GatepostError) as error:
                 if type(error).__name__ in ("Died", "StoreError"):
                     continue  # nothing was answered: pressed again
@@ -345,6 +373,8 @@ class People:
         found = await self._process().desk.store.parks.waiting_for(self.ada, 50)
         answered = 0
         for view in found:
+            if Choice.LOOK_UP in view.park.choices and self.rng.random() < 0.5:
+                await self._look_up(view)
             decision = self._willing(view)
             if decision is not None:
                 await self._press(self.ada, view, decision, {})
@@ -400,3 +430,16 @@ class People:
         if not alive:
             raise Died
         return self.rng.choice(alive)
+
+
+def _pressed(by: Answering, view: ParkView, decision: Decision, changes: dict[str, Json]) -> Press:
+    """The button that says *decision*, pressed by whoever has the account; a form's fields as typed."""
+    verb = decision.choice or ("decline_stop" if decision.and_stop else decision.kind)
+    return Press(
+        account=Account(surface=SURFACE, ref=by.who.id),
+        event_id=by.event_id,
+        verb=str(verb),
+        token=view.park.token,
+        words=decision.reason,
+        fields={name: str(value) for name, value in changes.items()} or None,
+    )

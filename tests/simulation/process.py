@@ -5,11 +5,12 @@ import random
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar, cast
 
 from core.decisions import Desk
 from core.errors import StoreError
+from core.front import Front
 from core.host import BaseHost
 from core.ids import Run, TaskRef, WorkerId
 from core.ports import Inbox, Leases, Ledger, Outbox, Parks, People, Queue, Secrets, Store, Tasks
@@ -25,6 +26,8 @@ T = TypeVar("T")
 LEASE_SECONDS = 3.0
 PACE = Pace(poll=1.2, sweep=2.0, seal=6.0, post=1.5)
 SURFACE = "chat"
+CARDS = 2
+"""That come to one place in an hour (I39): few, so that seeds have more."""
 
 WITHIN: ContextVar["Process | None"] = ContextVar("WITHIN", default=None)
 """The process whose code is running; everything it starts belongs to it."""
@@ -67,6 +70,8 @@ class Process:
     worker: Worker = field(init=False)
     host: BaseHost = field(init=False)
     desk: Desk = field(init=False)
+    front: Front = field(init=False)
+    small_front: Front = field(init=False)  # of a screen that has no room for arguments
     _stop: asyncio.Event = field(init=False)
     _tasks: list[asyncio.Task[Any]] = field(default_factory=list, init=False)
 
@@ -83,8 +88,19 @@ class Process:
             lease_seconds=LEASE_SECONDS,
             slots=3,
             pace=PACE,
-            posters=[Poster(desk=self.desk, name=SURFACE, surface=self.world.surface_of(self))],
+            posters=[
+                Poster(
+                    desk=self.desk,
+                    clock=self.clock,
+                    name=SURFACE,
+                    surface=self.world.surface_of(self),
+                    holder=f"w{self.number}",
+                    most=CARDS,
+                )
+            ],
         )
+        self.front = Front(desk=self.desk, clock=self.clock, surface=SURFACE, room=None)
+        self.small_front = replace(self.front, room=0)
         self._stop = asyncio.Event()
 
     async def live(self) -> None:

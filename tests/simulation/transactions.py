@@ -16,6 +16,7 @@ from core.people import OrgState, SwitchMode
 from core.tasks import Message, MessageKind, Mode, Origin, Taint, Task, TaskState
 from core.testing.memory.rows import TaskRow, UsageRow
 from core.testing.memory.table import Wrote
+from tests.simulation import postings
 from tests.simulation.approving import might
 from tests.simulation.rules import demand, unread
 
@@ -50,6 +51,8 @@ def check(watch: Watch, wrote: Sequence[Wrote]) -> None:
     for w in wrote:
         if w.table == "usage":
             _spends(watch, w)
+        if w.table == "post":
+            postings.check(watch, w)
     if not changed:
         return
     _one_organization(changed, entries)

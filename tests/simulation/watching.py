@@ -9,7 +9,7 @@ from datetime import datetime
 
 from core.agents import Limits
 from core.calls import Call, Outcome
-from core.ids import CallId, PersonId, Run, Token
+from core.ids import CallId, ParkId, PersonId, Run, Token
 from core.model import Request
 from core.tasks import Json, MessageKind, Task
 from core.testing import InvalidHistory, check_history
@@ -18,7 +18,7 @@ from core.testing.memory.table import Wrote
 from core.tools import ToolContext
 from core.transcript import result_words, wire_id
 from tests.simulation import arrivals, transactions
-from tests.simulation.outside import INJECTED, Arrival, Provider
+from tests.simulation.outside import CANARY, INJECTED, Arrival, Provider
 from tests.simulation.process import Process
 from tests.simulation.rules import Violation, demand, unread
 
@@ -60,6 +60,7 @@ class Watch:
     broken: Violation | None = None
     over: asyncio.Event = field(default_factory=asyncio.Event)
     seen: Counter[str] = field(default_factory=Counter)  # what was reached, for the coverage test
+    told: set[ParkId] = field(default_factory=set)  # the app was, since no chat shows them
     tokens: Counter[tuple[str, str]] = field(default_factory=Counter)  # served, by organization and agent
     texts: set[str] = field(default_factory=set)  # of people, in transcripts
     writer: Run | None = None  # whose change is being written
@@ -128,7 +129,11 @@ class Watch:
         told = {turn.call_id: turn.text for turn in request.turns if turn.role == "tool"}
         for call in self.rows.calls.under("task", task.org, task.id):
             words = told.get(wire_id(call))
-            if words is None or not call.settled or words == result_words(call):
+            if (
+                words is None
+                or not call.settled
+                or words in (as_it_was := result_words(call), _hidden(as_it_was))
+            ):
                 continue
             returned = call.outcome is Outcome.SUCCEEDED and call.parks_as is None
             still_unknown = call.outcome in (Outcome.SUCCEEDED, Outcome.FAILED) and "unknown" in words
@@ -150,3 +155,8 @@ class Watch:
     def _break(self, found: Violation) -> None:
         self.broken = self.broken or found
         self.over.set()
+
+
+def _hidden(words: str) -> str:
+    """*words* as a model reads them, without the world's secret."""
+    return words.replace(CANARY, "[secret SHOP_KEY]")

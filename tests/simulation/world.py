@@ -15,20 +15,20 @@ from core.calls import Outcome
 from core.errors import GatepostError, StoreError
 from core.host import BaseHost
 from core.ids import OrgId, Run, TaskRef
-from core.people import Organization
+from core.people import Account, Organization
 from core.poster import Surface
 from core.redact import Redactor
 from core.tasks import Task
 from core.testing import CountingIds, MemoryStore
-from core.testing.memory.rows import OrganizationRow
+from core.testing.memory.rows import AccountRow, ApprovalRouteRow, OrganizationRow
 from core.testing.memory.store import AUDIT_KEY
-from tests.simulation import repeats
+from tests.simulation import postings, repeats
 from tests.simulation.arrivals import NOT_SENT
 from tests.simulation.faults import Fault, Faults
 from tests.simulation.hosts import App, Plan
 from tests.simulation.outside import CANARY, Chat, Provider, Screen
 from tests.simulation.people import People
-from tests.simulation.process import LEASE_SECONDS, WITHIN, Died, Process
+from tests.simulation.process import LEASE_SECONDS, SURFACE, WITHIN, Died, Process
 from tests.simulation.rules import demand
 from tests.simulation.timing import VirtualLoop, WorldClock
 from tests.simulation.watching import Watch
@@ -171,6 +171,11 @@ class World:
                 rows.organizations.insert(OrganizationRow(organization=named))
                 for person in (people.ada, people.ben, people.eve):
                     rows.people.insert(person)
+                    account = Account(surface=SURFACE, ref=person.id)
+                    rows.accounts.insert(AccountRow(org=people.org, account=account, person_id=person.id))
+                if self.rng.random() < 0.3:
+                    there = {"surface": SURFACE, "ref": "C9"}
+                    rows.approval_routes.insert(ApprovalRouteRow(org=people.org, agent="", **there))
         rows.journal.watch = self.watch.committed
 
     # ── what goes on ─────────────────────────────────────────────────────────────────────────
@@ -219,6 +224,7 @@ class World:
                 self.tell(f"the database's time is {days} days later")
                 self._database_clock.skew_seconds += days * DAY_SECONDS
             rng.choice(self.people).tamper()
+            self.watch.look(self._in_sight)
 
     async def _keep_alive(self, n: int) -> None:
         """A process, and the next one where it ends."""
@@ -239,6 +245,7 @@ class World:
                 self.watch.look(self._not_ended)
                 return
             await asyncio.sleep(1.0)
+            self.watch.look(self._in_sight)
             answered = 0
             for people in self.people:
                 with contextlib.suppress(Died, GatepostError):
@@ -249,6 +256,9 @@ class World:
             process.terminate()
         await asyncio.sleep(LEASE_SECONDS)
         self.watch.look(self._end_checks)
+
+    def _in_sight(self) -> None:
+        postings.in_sight(self.watch, self.store.rows, self._chat)
 
     def _at_work(self) -> bool:
         return any(process.alive and process.worker._runs for process in self.processes)

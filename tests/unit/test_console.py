@@ -25,7 +25,7 @@ from core.forms import Input, Kind
 from core.gate import Verdict
 from core.ids import CallId, OrgId, TaskId
 from core.parks import ParkKind
-from core.poster import Notice
+from core.rendering import Digest, DigestLine, Notice
 from core.report import Line, Report
 from core.shown import Field
 from core.tasks import Origin, Task, TaskState
@@ -104,7 +104,7 @@ def report(words: str = "I refunded it.", **lists: tuple[Line, ...]) -> Report:
     )
     places: dict[str, tuple[Line, ...]] = dict.fromkeys(("done", "not_done", "unknown", "waiting"), ())
     places.update(lists)
-    return Report(task=task, words=words, own_words=True, reads=1, **places)
+    return Report(task=task, words=words, own_words=True, reads=1, moved=None, **places)
 
 
 def printed(*shown: RenderableType, width: int = 80, colour: bool = False) -> str:
@@ -316,6 +316,27 @@ async def printed_by(views: Sequence[Card], answers: Answers | None = Answers.CO
     for view in views[1:]:
         ref = await terminal.update(view, "ada", ref)
     return out.getvalue()
+
+
+@pytest.mark.rule("I39")
+async def test_a_digest_is_a_line_for_each_card_and_how_to_see_it() -> None:
+    waits = DigestLine(code="t-3.1", title="Sam wants to refund", risk="spend", since=AT, status=None)
+    decided = replace(waits, code="t-4.1", status="✔ Approved by Ada, 10:04 UTC · done")
+    out = StringIO()
+    await surface(out).post(Digest(lines=(waits, decided), more=2), "ada")
+    assert out.getvalue() == (
+        "Cards that were too many for this hour, 1 undecided:\n"
+        "  t-3.1 Sam wants to refund · spend · since Sun 6 Dec, 13:04 UTC · say show     \n"
+        "  t-3.1                                                                         \n"
+        "  t-4.1 Sam wants to refund · ✔ Approved by Ada, 10:04 UTC · done               \n"
+        "  … and 2 more: say pending                                                     \n"
+    )
+
+
+async def test_what_is_not_in_its_place_says_so_first() -> None:
+    out = StringIO()
+    await surface(out).post(Notice(task_code="t-3", text="It waits.", moved="Shown here since …"), "ada")
+    assert out.getvalue() == "Shown here since …\nt-3: It waits.\n"
 
 
 async def test_an_update_prints_only_what_changed() -> None:

@@ -6,13 +6,15 @@ here is only what the move can't know: keys that are taken, and inbox rows that 
 
 from collections.abc import Iterable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from core.audit import AuditEntry
 from core.canonical import dump
 from core.errors import StoreError
 from core.ids import EventKey, PostId
+from core.people import Route
 from core.ports import Post
+from core.routes import first_route
 from core.tasks import Message, Task, TaskState
 from core.testing.memory.rows import EventRow, InboxRow, MessageRow, PostRow, ReachRow, Rows, UsageRow
 from core.work import Change, Entry, Event, PostIntent, Reach, Spend, TaskEvent, Work, message_rows
@@ -32,7 +34,7 @@ def write_change(rows: Rows, work: Work, change: Change, at: datetime) -> None:
     assign(rows, task, change.assigned)
     settle_applied(rows, task, change.applied)
     _write_news(rows, task, change.news, at)
-    _write_posts(rows, task, change.posts, at)
+    _write_posts(rows, work, task, change.posts, at)
     _write_reach(rows, task, change.reach)
     write_events(rows, task, change.events, at)
     write_entry(rows, task, change.entry, at)
@@ -128,26 +130,25 @@ def receive(rows: Rows, event: Event, at: datetime) -> bool:
 # ── what goes out, and what is kept ──────────────────────────────────────────────────────────
 
 
-def _write_posts(rows: Rows, task: Task, intents: Iterable[PostIntent], at: datetime) -> None:
-    """Each intent is a post at the task's thread, or the next revision of the one it was.
+def _write_posts(rows: Rows, work: Work, task: Task, intents: Iterable[PostIntent], at: datetime) -> None:
+    """Each intent is a post at its first route, or the next revision of the one it was, where that is.
 
-    One that is said once stays as it was.
+    One that is said once stays as it was; of one that has nowhere to go nothing is written.
     """
-    if task.surface is None:
-        return
     for intent in intents:
         before = rows.posts.one("dedup", task.org, intent.dedup_key)
-        if before is None:
-            rows.posts.insert(_first(rows, task, task.surface, intent, at))
-        elif intent.once:
+        if before is not None and before.post.task_id == task.id:
+            if not intent.once:
+                rows.posts.update(_revised(before, intent, at))
             continue
-        elif before.post.task_id == task.id:
-            rows.posts.update(_revised(before, intent, at))
-        else:
+        route = first_route(rows.roster(work.organization), task, asks=intent.asks)
+        if before is None and route is not None:
+            rows.posts.insert(_first(rows, task, route, intent, at))
+        elif before is not None and route is not None and not intent.once:
             raise StoreError(f"post {intent.dedup_key} is not as it was read")
 
 
-def _first(rows: Rows, task: Task, surface: str, intent: PostIntent, at: datetime) -> PostRow:
+def _first(rows: Rows, task: Task, route: Route, intent: PostIntent, at: datetime) -> PostRow:
     post = Post(
         id=PostId(rows.ids.new()),
         org=task.org,
@@ -155,18 +156,22 @@ def _first(rows: Rows, task: Task, surface: str, intent: PostIntent, at: datetim
         kind=intent.kind,
         episode=intent.episode,
         round=intent.round,
-        surface=surface,
-        route=task.thread_ref or "",
+        surface=route.surface,
+        route=route.ref,
         body=intent.body,
         rev=1,
         chat_ref=None,
         attempts=0,
     )
-    return PostRow(post=post, dedup_key=intent.dedup_key, prio=intent.prio, due_at=at)
+    due_at = at + timedelta(seconds=intent.after_seconds)
+    return PostRow(post=post, dedup_key=intent.dedup_key, prio=intent.prio, due_at=due_at)
 
 
 def _revised(before: PostRow, intent: PostIntent, at: datetime) -> PostRow:
-    """Due again, also where it was dead; but while it is being sent, whoever sends it sees to that."""
+    """Due again, also where it was dead; but while it is being sent, whoever sends it sees to that.
+
+    One that takes its time, and is due already, is due no later.
+    """
     post = replace(
         before.post,
         episode=intent.episode,
@@ -176,7 +181,9 @@ def _revised(before: PostRow, intent: PostIntent, at: datetime) -> PostRow:
         attempts=0,
     )
     after = replace(before, post=post, prio=intent.prio, error=None)
-    return after if before.state == "sending" else replace(after, state="due", due_at=at)
+    if before.state == "sending" or (before.state == "due" and intent.after_seconds):
+        return after
+    return replace(after, state="due", due_at=at + timedelta(seconds=intent.after_seconds))
 
 
 def _write_reach(rows: Rows, task: Task, reach: Iterable[Reach]) -> None:

@@ -32,7 +32,7 @@ def load_work(rows: Rows, task: Task, need: Need, at: datetime) -> Work:
         last=_last(rows, task),
         event=new.event if new is not None and new.state == "new" else None,
         unread=_unread(rows, task) if need.unread else (),
-        roster=rows.roster(around.organization) if need.roster else None,
+        roster=rows.people_of(around.organization) if need.roster else None,
         daily_tokens=_daily_tokens(rows, task, at) if need.usage else None,
         holders=() if need.effect_key is None else _holders(rows, task, need.effect_key),
         elsewhere=() if need.sent_key is None else _elsewhere(rows, task, need.sent_key, at),

@@ -6,9 +6,11 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from core.ids import OrgId, PostId, TaskRef, Token
-from core.moves.common import card_key
+from core.moves.common import CARD_PRIO, card_key
 from core.parks import Park
-from core.ports import Dead, Later, Maybe, Post, Sent
+from core.people import Route
+from core.ports import ON_REQUEST, Dead, Later, Maybe, Post, Sent, Tried
+from core.routes import DIGEST_SECONDS, HOUR, digest_key, hour_of
 from core.testing.memory.rows import PostRow, Rows
 from core.work import PostKind
 
@@ -51,6 +53,116 @@ class MemoryOutbox:
             with self._rows.transaction():
                 self._rows.posts.update(replace(card, post=replace(card.post, chat_ref=chat_ref)))
 
+    # ── elsewhere ────────────────────────────────────────────────────────────────────────────
+
+    async def reroute(self, post: Post, to: Route | None, error: str) -> None:
+        row = self._row(post)
+        if row is None:
+            return
+        before, here = row.post.tried, Tried(route=post.place, error=error)
+        tried = before if before and before[-1].route == here.route else (*before, here)
+        with self._rows.transaction():
+            now = self._rows.now()
+            after = _rerouted(row, post, to, error, now)
+            self._rows.posts.update(replace(after, post=replace(after.post, tried=tried, shown_at=None)))
+            if post.folded:
+                self._digest(post, post.shown_at or now)
+
+    async def move(self, surface: str, old: str, new: str) -> None:
+        rows = self._rows
+        with rows.transaction():
+            for task_row in rows.tasks:
+                task = task_row.task
+                if task.surface == surface:
+                    chat, thread = _renamed(task.chat, old, new), _renamed(task.thread_ref, old, new)
+                    if (chat, thread) != (task.chat, task.thread_ref):
+                        rows.tasks.update(replace(task_row, task=replace(task, chat=chat, thread_ref=thread)))
+            for route in rows.approval_routes:
+                ref = _renamed(route.ref, old, new)
+                if route.surface == surface and ref is not None and ref != route.ref:
+                    rows.approval_routes.update(replace(route, ref=ref))
+            for row in rows.posts:
+                ref = _renamed(row.post.route, old, new)
+                if row.post.surface == surface and ref is not None and ref != row.post.route:
+                    shown_at = row.post.shown_at if row.post.chat_ref is None else None
+                    post = replace(row.post, route=ref, chat_ref=None, shown_at=shown_at)
+                    rows.posts.update(replace(row, post=post))
+
+    # ── digests ──────────────────────────────────────────────────────────────────────────────
+
+    async def cards_shown(self, org: OrgId, route: Route) -> int:
+        since = self._rows.now() - HOUR
+        cards = (row.post for row in self._cards_at(org, route) if row.post.chat_ref is not None)
+        return sum(card.shown_at is not None and card.shown_at > since for card in cards)
+
+    async def fold(self, post: Post) -> None:
+        row = self._row(post)
+        if row is None:
+            return
+        now = self._rows.now()
+        with self._rows.transaction():
+            if row.post.chat_ref is not None or row.post.shown_at == ON_REQUEST:
+                self._rows.posts.update(replace(row, state="due", due_at=now))
+                return
+            folded_at = row.post.shown_at or now
+            after = _settled(row, post.rev, Sent(chat_ref=""), now)
+            card = replace(after.post, chat_ref=None, shown_at=folded_at)
+            self._rows.posts.update(replace(after, post=card))
+            self._digest(post, folded_at)
+
+    async def folded(self, digest: Post) -> list[Post]:
+        since = datetime.fromisoformat(digest.body["hour"])
+        cards = [row.post for row in self._cards_at(digest.org, digest.place) if row.post.chat_ref is None]
+        there = [(c.shown_at, c.id, c) for c in cards if c.shown_at is not None]
+        found = [one for one in there if since <= one[0] < since + HOUR]
+        return [card for _, _, card in sorted(found, key=lambda one: one[:2])]
+
+    async def show(self, park_token: Token) -> bool:
+        row = self._folded_card(park_token)
+        if row is None:
+            return False
+        now = self._rows.now()
+        with self._rows.transaction():
+            post = replace(row.post, shown_at=ON_REQUEST, attempts=0)
+            self._rows.posts.update(replace(row, post=post, sent_rev=0, state="due", due_at=now, error=None))
+            self._digest(row.post, row.post.shown_at or now)
+        return True
+
+    async def recall(self, park_token: Token) -> bool:
+        row = self._folded_card(park_token)
+        if row is not None:
+            with self._rows.transaction():
+                self._digest(row.post, row.post.shown_at or self._rows.now())
+        return row is not None
+
+    def _digest(self, card: Post, folded_at: datetime) -> None:
+        """The digest that tells, or told, of *card* is due, a revision more."""
+        hour = hour_of(folded_at).isoformat()
+        due_at = self._rows.now() + timedelta(seconds=DIGEST_SECONDS)
+        key = digest_key(card.place, hour)
+        before = self._rows.posts.one("dedup", card.org, key)
+        if before is None:
+            self._rows.posts.insert(_new_digest(PostId(self._rows.ids.new()), card, hour, due_at))
+            return
+        post = replace(before.post, rev=before.post.rev + 1, attempts=0)
+        after = replace(before, post=post, error=None)
+        stays = before.state in ("sending", "due")
+        self._rows.posts.update(after if stays else replace(after, state="due", due_at=due_at))
+
+    def _cards_at(self, org: OrgId, route: Route) -> list[PostRow]:
+        return [row for row in self._rows.posts.under("place", org, route) if row.post.kind is PostKind.CARD]
+
+    def _row(self, post: Post) -> PostRow | None:
+        """The row of *post*, if it still is where *post* was taken."""
+        row = self._rows.posts.get(post.org, post.id)
+        return row if row is not None and row.post.place == post.place else None
+
+    def _folded_card(self, token: Token) -> PostRow | None:
+        """The card with the button of *token*, if it is folded."""
+        park = self._rows.parks.one("token", token)
+        card = None if park is None else self._card_of(park)
+        return card if card is not None and card.post.folded else None
+
     def _sending(self, row: PostRow, until: datetime) -> PostRow:
         post = replace(row.post, attempts=row.post.attempts + 1)
         return self._rows.posts.update(replace(row, post=post, state="sending", due_at=until))
@@ -82,17 +194,49 @@ def _settled(row: PostRow, rev: int, outcome: Sent | Maybe | Later | Dead, now: 
     newer = replace(row, state="due", due_at=now)
     match outcome:
         case Sent(chat_ref=chat_ref):
-            sent_rev = max(row.sent_rev, rev)
-            after = newer if row.post.rev > sent_rev else replace(row, state="sent")
-            post = replace(row.post, chat_ref=chat_ref, attempts=0)
-            return replace(after, post=post, sent_rev=sent_rev, error=None)
+            after = newer if row.post.rev > rev else replace(row, state="sent")
+            came_at = row.post.shown_at or (now if chat_ref else None)
+            post = replace(row.post, chat_ref=chat_ref, attempts=0, shown_at=came_at)
+            return replace(after, post=post, sent_rev=rev, error=None)
         case Maybe():
             again_at = now + timedelta(seconds=REPEAT_SECONDS)
             return replace(row, state="due", due_at=again_at, error="maybe")
-        case Later(seconds=seconds, error=error):
+        case Later(seconds=seconds, error=error, counts=counts):
             again_at = now + timedelta(seconds=min(seconds, LONGEST_WAIT_SECONDS))
-            return replace(row, state="due", due_at=again_at, error=error)
+            post = replace(row.post, attempts=max(0, row.post.attempts - (not counts)))
+            return replace(row, post=post, state="due", due_at=again_at, error=error)
         case Dead(error=error):
             return replace(newer if row.post.rev > rev else replace(row, state="dead"), error=error)
         case never:
             assert_never(never)
+
+
+def _rerouted(row: PostRow, post: Post, to: Route | None, error: str, now: datetime) -> PostRow:
+    if to is None:
+        return _settled(row, post.rev, Dead(error=error), now)
+    there = replace(row.post, surface=to.surface, route=to.ref, chat_ref=None, attempts=0)
+    return replace(row, post=there, sent_rev=0, error=error, state="due", due_at=now)
+
+
+def _renamed(ref: str | None, old: str, new: str) -> str | None:
+    """*ref* with the chat *old*, if it names it or something in it, called *new*."""
+    inside = ref is not None and (ref == old or ref.startswith(f"{old}:"))
+    return f"{new}{ref[len(old) :]}" if ref is not None and inside else ref
+
+
+def _new_digest(digest_id: PostId, card: Post, hour: str, due_at: datetime) -> PostRow:
+    post = Post(
+        id=digest_id,
+        org=card.org,
+        task_id=None,
+        kind=PostKind.DIGEST,
+        episode=1,
+        round=None,
+        surface=card.surface,
+        route=card.route,
+        body={"hour": hour},
+        rev=1,
+        chat_ref=None,
+        attempts=0,
+    )
+    return PostRow(post=post, dedup_key=digest_key(card.place, hour), prio=CARD_PRIO, due_at=due_at)

@@ -15,10 +15,10 @@ from core.switches import SwitchTo, check_owner, turn_facts, turned, turned_for_
 from core.tasks import Json
 from core.testing.memory.rows import (
     AccountRow,
+    ApprovalRouteRow,
     JoinCodeRow,
     OrganizationRow,
     RightsRow,
-    RouteRow,
     Rows,
     SwitchRow,
 )
@@ -41,7 +41,7 @@ class MemoryPeople:
         return tuple(sorted(there, key=lambda person: (person.org, person.id)))
 
     async def of(self, org: OrgId) -> Roster:
-        return self._roster(self._organization(org).organization)
+        return self._rows.roster(self._organization(org).organization)
 
     # ── who is who ───────────────────────────────────────────────────────────────────────────
 
@@ -75,7 +75,7 @@ class MemoryPeople:
             raise NotYourDecision
         with self._rows.transaction():
             new = PersonId(self._rows.ids.new())
-            before = self._roster(row.organization)
+            before = self._rows.roster(row.organization)
             after = changed(before, by, change, new)
             if after == before and not isinstance(change, Issue):
                 return before
@@ -91,7 +91,7 @@ class MemoryPeople:
         code = self._rows.join_codes.get(code_digest)
         if code is None or code.used_at is not None or code.expires_at <= self._rows.now():
             return BadCode()
-        before = self._roster(self._organization(code.org).organization)
+        before = self._rows.roster(self._organization(code.org).organization)
         person = before.person(code.person_id)
         if person is None or person.left:
             return BadCode()
@@ -117,17 +117,6 @@ class MemoryPeople:
         until = at + timedelta(seconds=seconds)
         self._rows.join_codes.insert(JoinCodeRow(digest=digest, org=org, person_id=person, expires_at=until))
 
-    def _roster(self, organization: Organization) -> Roster:
-        """The organization's people with their accounts and routes."""
-        org = organization.id
-        links = [(row.person_id, row.account) for row in self._rows.accounts if row.org == org]
-        routes = [(row.agent, row.route) for row in self._rows.approval_routes if row.org == org]
-        return replace(
-            self._rows.roster(organization),
-            accounts=tuple(sorted(links, key=lambda link: (link[1].surface, link[1].ref))),
-            routes=tuple(sorted(routes, key=lambda route: route[0])),
-        )
-
     def _write(self, before: Roster, after: Roster) -> None:
         """The rows that said *before* say *after*."""
         org, rows = after.organization.id, self._rows
@@ -147,7 +136,8 @@ class MemoryPeople:
                 rows.approval_routes.delete(row)
         for agent, route in after.routes:
             if (agent, route) not in before.routes:
-                rows.approval_routes.insert(RouteRow(org=org, agent=agent, route=route))
+                row = ApprovalRouteRow(org=org, agent=agent, surface=route.surface, ref=route.ref)
+                rows.approval_routes.insert(row)
 
     # ── switches ─────────────────────────────────────────────────────────────────────────────
 

@@ -35,6 +35,20 @@ class AccountRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ApprovalRouteRow:
+    """Where cards of *agent* go; of the empty one, those of every agent without a row."""
+
+    org: OrgId
+    agent: str
+    surface: str
+    ref: str
+
+    @property
+    def route(self) -> Route:
+        return Route(surface=self.surface, ref=self.ref)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SwitchRow:
     org: OrgId
     switch: Switch
@@ -150,15 +164,6 @@ class JoinCodeRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class RouteRow:
-    """Where the cards of an agent go."""
-
-    org: OrgId
-    agent: str
-    route: Route
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class LeaseRow:
     name: str
     holder: str
@@ -200,6 +205,9 @@ class Rows:
             lambda row: (row.account, row.org),
             filed=lambda row: [("account", row.account)],
         )
+        self.approval_routes: Table[ApprovalRouteRow] = Table(
+            "approval route", journal, lambda row: (row.org, row.agent)
+        )
         self.switches: Table[SwitchRow] = Table("switch", journal, lambda row: (row.org, row.switch.agent))
         self.secrets: Table[SecretRow] = Table("secret", journal, lambda row: (row.org, row.name))
         self.rights: Table[RightsRow] = Table("rights", journal, lambda row: (row.org, row.agent))
@@ -234,9 +242,6 @@ class Rows:
             "connect state", journal, lambda row: (row.digest,)
         )
         self.join_codes: Table[JoinCodeRow] = Table("join code", journal, lambda row: (row.digest,))
-        self.approval_routes: Table[RouteRow] = Table(
-            "approval route", journal, lambda row: (row.org, row.agent)
-        )
         self.posts: Table[PostRow] = Table(
             "post",
             journal,
@@ -284,9 +289,20 @@ class Rows:
         row = self.tasks.get(ref.org, ref.task_id)
         return None if row is None else row.task
 
-    def roster(self, organization: Organization) -> Roster:
+    def people_of(self, organization: Organization) -> Roster:
+        """Who is in it, which is all that a decision asks; neither accounts nor routes."""
         people = sorted(self.people.under("org", organization.id), key=lambda person: person.id)
         return Roster(organization=organization, people=tuple(people))
+
+    def roster(self, organization: Organization) -> Roster:
+        own = organization.id
+        links = [(row.person_id, row.account) for row in self.accounts if row.org == own]
+        routes = [row for row in self.approval_routes if row.org == own]
+        return replace(
+            self.people_of(organization),
+            accounts=tuple(sorted(links, key=lambda link: (link[1].surface, link[1].ref))),
+            routes=tuple((row.agent, row.route) for row in sorted(routes, key=lambda row: row.agent)),
+        )
 
     def place(self, org: OrgId, prio: int) -> int:
         """Where a task of *org* queued now stands: behind its others of that prio, never below the floor.
@@ -328,6 +344,7 @@ def _unique_of_park(park: Park) -> Iterator[Hashable]:
 
 def _filed_of_post(row: PostRow) -> Iterator[Hashable]:
     yield ("task", row.post.org, row.post.task_id)
+    yield ("place", row.post.org, row.post.place)
     if row.owed:
         yield ("owed", row.post.surface)
     if row.state == "sending":

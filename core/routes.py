@@ -1,0 +1,109 @@
+"""Where the posts of a task go, and where they go next if a place in a chat is dead. Pure.
+
+A card goes where its agent's or its organization's cards go, else to the thread of its task; each dead place
+falls to the next one, down to somebody's direct messages, and what is shown there says where it was meant to
+be. How a surface finds the place that a Route names is the surface's business.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from core.people import Account, Person, Role, Roster, Route
+from core.ports import Tried
+from core.tasks import Task
+from core.visible import visible
+
+CARDS_AN_HOUR: Final = 12
+"""Of those that come to one place by themselves; the rest is told of in a digest (I39, states.md §5)."""
+
+HOUR: Final = timedelta(hours=1)
+
+DIGEST_SECONDS: Final = 2.0
+"""How long a digest waits for more to tell of."""
+
+UNREACHED: Final = frozenset({"console"})
+"""Surfaces that reach nobody: what is printed there is seen by whoever sits before it."""
+
+
+def direct(account: Account) -> Route:
+    """The direct messages of *account*."""
+    return Route(surface=account.surface, ref=f"@{account.ref}")
+
+
+def thread(task: Task) -> Route | None:
+    """Where *task* speaks; None: nowhere."""
+    return None if task.surface is None else Route(surface=task.surface, ref=task.thread_ref or "")
+
+
+def first_route(roster: Roster, task: Task, *, asks: bool) -> Route | None:
+    """Where a post of *task* is due first; what *asks* for a decision, where cards go. None: nowhere."""
+    if not asks:
+        return thread(task)
+    return next_route(roster, task, ())
+
+
+def next_route(roster: Roster, task: Task, tried: Collection[Route], *, asks: bool = True) -> Route | None:
+    """Where a post of *task* is due after all of *tried* were in vain, which is none of them. None: nowhere.
+
+    What *asks* goes only to those who may decide; a report also to whoever asked for the task.
+    """
+    places = _of_cards(roster, task, tried) if asks else _of_reports(roster, task)
+    return next((route for route in places if route not in tried), None)
+
+
+def hour_of(at: datetime) -> datetime:
+    """The hour in whose digest stands what was folded *at*."""
+    return at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+
+
+def digest_key(route: Route, hour: str) -> str:
+    """A digest is per (route, hour); its organization is in the key of its row."""
+    return f"digest:{route.surface}:{route.ref}:{hour}"
+
+
+def moved(tried: Sequence[Tried]) -> str | None:
+    """Why a post is where it is, by where it should have been; None where it is in its place."""
+    return f"Shown here since it could not be shown in {_places(tried)}." if tried else None
+
+
+def unreachable(tried: Sequence[Tried]) -> str:
+    """Why nobody is shown what should have been in all of these."""
+    return f"it could not be shown in {_places(tried)}"
+
+
+def _places(tried: Sequence[Tried]) -> str:
+    return "; ".join(f"{visible(t.route.ref)} on {t.route.surface} ({visible(t.error)})" for t in tried)
+
+
+def _of_cards(roster: Roster, task: Task, tried: Collection[Route]) -> Iterator[Route]:
+    by_agent = dict(roster.routes)
+    yield from (by_agent[key] for key in (task.agent, "") if key in by_agent)
+    home = thread(task)
+    if home is not None:
+        yield home
+    asked = None if task.requester is None else roster.person(task.requester)
+    owners = [p for p in roster.people if Role.OWNER in p.roles and not p.left]
+    those = [asked, *owners] if asked is not None and asked.may_decide else owners
+    near = [home, *tried]
+    yield from _direct(roster, those, first=[route.surface for route in near if route is not None])
+
+
+def _of_reports(roster: Roster, task: Task) -> Iterator[Route]:
+    home = thread(task)
+    if home is None:
+        return
+    yield home
+    asked = None if task.requester is None else roster.person(task.requester)
+    if asked is not None and not asked.left:
+        yield from _direct(roster, [asked], first=[home.surface])
+
+
+def _direct(roster: Roster, people: Sequence[Person], first: Sequence[str]) -> Iterator[Route]:
+    """The direct messages of *people*: on the surfaces named *first*, then on every other one."""
+    surfaces = dict.fromkeys((*first, *(account.surface for _, account in roster.accounts)))
+    for surface in surfaces:
+        for person in people:
+            for owner, account in roster.accounts:
+                if (owner, account.surface) == (person.id, surface) and surface not in UNREACHED:
+                    yield direct(account)
