@@ -8,7 +8,8 @@ from core.calls import Outcome
 from core.decisions import Desk
 from core.forms import Form, changes_in, form
 from core.forms import Typed as Filled
-from core.moves.people import Decided, said
+from core.moves.past import said
+from core.moves.people import Decided
 from core.parks import Choice, DecisionKind
 from core.ports import ParkView
 from core.shown import NOT_SET, on_one_line

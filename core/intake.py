@@ -13,7 +13,7 @@ from core.errors import TaskNotFound
 from core.host import chief_of
 from core.ids import OrgId, PersonId, TaskId, TaskRef
 from core.moves.ends import stop
-from core.moves.people import incoming
+from core.moves.words import incoming
 from core.people import Person
 from core.ports import Dead, Ignored, Ledger, Query, Store
 from core.route import Blank, Join, Open, Stop, Unaddressed, Unclear

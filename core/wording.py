@@ -11,7 +11,8 @@ from core.calls import Call, CallState, Outcome
 from core.canonical import dump
 from core.gate import Ruling, words
 from core.lookalikes import hosts, mixed
-from core.moves.people import MORE_ROUNDS, MORE_TOKENS, said
+from core.moves.past import said
+from core.moves.people import MORE_ROUNDS, MORE_TOKENS
 from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState
 from core.people import Roster
 from core.shown import on_one_line, rank

@@ -24,7 +24,7 @@ from core.calls import Call, Outcome
 from core.canonical import dump
 from core.gate import Ruling
 from core.gate import words as rule_words
-from core.moves.people import said
+from core.moves.past import said
 from core.parks import Park, ParkState
 from core.people import Roster
 from core.ports import ParkView, Query, Story

@@ -9,8 +9,9 @@ from core.agents import Agent
 from core.calls import Call, CallState, Outcome
 from core.ids import CallId, Run
 from core.parks import Park, ParkKind, ParkState, shown_hash
+from core.people import Roster
 from core.plan import AskModel, RunState, next_step, run_state, runnable
-from core.tasks import Json, MessageKind, Task, TaskState
+from core.tasks import Json, MessageKind, Prio, Task, TaskState
 from core.work import Change, Entry, Fenced, Lost, NewMessage, PostIntent, PostKind, Spend, TaskEvent, Work
 
 CARD_PRIO: Final = 0
@@ -235,6 +236,27 @@ def stopped_at_once(work: Work, change: Change, by: str, at: datetime) -> Change
     )
 
 
+def new_episode(task: Task) -> Task:
+    """An ended task, queued again from the start of its counts; what it knows stays (T12)."""
+    return replace(
+        task,
+        state=TaskState.QUEUED,
+        prio=Prio.PERSON,
+        episode=task.episode + 1,
+        round=0,
+        strikes=0,
+        repeats=0,
+        attempts=0,
+        extra_rounds=0,
+        stop_by=None,
+        wrap=False,
+        reason=None,
+        result=None,
+        ended_at=None,
+        not_before=None,
+    )
+
+
 def ended_event(task: Task) -> TaskEvent:
     return TaskEvent(name=f"task_{task.state}", data={"reason": task.reason})
 
@@ -252,6 +274,12 @@ def _newest(first: tuple[object, ...], then: tuple[object, ...]) -> tuple:  # ty
 
 def _once(posts: tuple[PostIntent, ...]) -> tuple[PostIntent, ...]:
     return tuple({p.dedup_key: p for p in posts}.values())
+
+
+def roster_of(work: Work) -> Roster:
+    if work.roster is None:
+        raise LookupError("deciding needs the roster")
+    return work.roster
 
 
 def find_call(work: Work, call_id: CallId) -> Call:

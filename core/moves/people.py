@@ -1,11 +1,11 @@
-"""What persons do to a task: their decisions on parks, and their words."""
+"""What persons decide about a task: each park once, by somebody who may, on the version they saw."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, assert_never
 
 from core.agents import Agent
-from core.approvers import lets_run, may_decide, why_not
+from core.approvers import lets_run, why_not
 from core.calls import Call, CallState, Outcome
 from core.errors import (
     AlreadyDecided,
@@ -28,19 +28,22 @@ from core.moves.common import (
     entry,
     error,
     hash_of,
+    new_episode,
     owner_call_note,
     report_again,
+    roster_of,
     settled,
     stopped_at_once,
     woken,
 )
 from core.moves.effects import found_note
+from core.moves.past import did, said, since
 from core.parks import OUTSIDE, Choice, DecisionKind, Park, ParkKind, ParkState, Slip
-from core.people import Person, Roster
+from core.people import Person
 from core.plan import over_budget
 from core.shown import shown_whole
-from core.tasks import Json, MessageKind, Prio, Task, TaskState
-from core.work import Change, Event, EventKind, Lost, Move, NewMessage, PostIntent, PostKind, TaskEvent, Work
+from core.tasks import Json, MessageKind, Prio, Task
+from core.work import Change, Lost, Move, NewMessage, PostIntent, TaskEvent, Work
 
 MORE_ROUNDS: Final = 20
 MORE_TOKENS: Final = 50_000
@@ -165,8 +168,8 @@ def _raise_ended(work: Work, park: Park) -> None:
     if park.state is ParkState.DECIDED:
         assert park.decided_at is not None
         by = work.roster.name(park.by_person) if work.roster else "somebody"
-        since = _since(park, work.call(park.call_id))
-        raise AlreadyDecided(decision=said(park), did=did(park), by=by, at=park.decided_at, since=since)
+        came = since(park, work.call(park.call_id))
+        raise AlreadyDecided(decision=said(park), did=did(park), by=by, at=park.decided_at, since=came)
     if park.state is ParkState.EXPIRED:
         raise ParkExpired
     if park.state is ParkState.WITHDRAWN:
@@ -177,76 +180,6 @@ def _versions(work: Work, park: Park) -> list[Park]:
     """All versions of *park*: what one call waited for in one way."""
     own = () if park.call_id is None else work.parks_of(park.call_id)
     return [p for p in own if p.kind is park.kind]
-
-
-_SAID: Final = {
-    DecisionKind.APPROVE: "approved",
-    DecisionKind.EDIT: "approved with changes",
-    DecisionKind.DECLINE: "declined",
-    DecisionKind.REVISE: "sent back",
-    DecisionKind.ANSWER: "answered",
-    DecisionKind.CONNECTED: "connected",
-}
-
-_CHOSEN: Final = {
-    Choice.WENT_OUT: "settled as gone out",
-    Choice.DID_NOT: "settled as not gone out",
-    Choice.SEND_AGAIN: "sent again",
-    Choice.LOOK_UP: "looked up",
-    Choice.MORE_ROUNDS: "given more rounds",
-    Choice.MORE_TOKENS: "given more tokens",
-    Choice.STOP: "stopped",
-}
-
-
-def said(park: Park) -> str:
-    """A decided park's decision in the past tense: approved, declined, sent again, …"""
-    if park.decision is DecisionKind.CHOICE:
-        return _CHOSEN[park.choice] if park.choice else "decided"
-    return _SAID[park.decision] if park.decision else "decided"
-
-
-_DID: Final = {
-    DecisionKind.APPROVE: "approved it",
-    DecisionKind.EDIT: "approved it with changes",
-    DecisionKind.DECLINE: "declined it",
-    DecisionKind.REVISE: "sent it back",
-    DecisionKind.ANSWER: "answered it",
-    DecisionKind.CONNECTED: "connected it",
-    Choice.WENT_OUT: "said that it went out",
-    Choice.DID_NOT: "said that it did not go out",
-    Choice.SEND_AGAIN: "had it sent again",
-    Choice.LOOK_UP: "had it looked up",
-    Choice.MORE_ROUNDS: "gave it more rounds",
-    Choice.MORE_TOKENS: "gave it more tokens",
-    Choice.STOP: "stopped it",
-}
-
-_HAS_COME: Final = {
-    Outcome.SUCCEEDED: "it has run",
-    Outcome.FAILED: "it failed",
-    Outcome.UNKNOWN: "it may have gone out",
-    Outcome.OBSERVED: "it was only recorded",
-    Outcome.WITHDRAWN: "then the task was stopped",
-    Outcome.VOID: "it did not run: it was no longer the same",
-    Outcome.SKIPPED: "it was skipped",
-    Outcome.DUPLICATE: "it was not repeated",
-}
-
-
-def did(park: Park) -> str:
-    """A decided park's decision, as what somebody did: approved it, had it sent again, …"""
-    key = park.choice if park.decision is DecisionKind.CHOICE else park.decision
-    return _DID[key] if key else "decided it"
-
-
-def _since(park: Park, call: Call | None) -> str:
-    """What has come of an approved call; of other decisions nothing has to."""
-    if call is None or park.decision not in (DecisionKind.APPROVE, DecisionKind.EDIT):
-        return ""
-    if call.outcome is not None:
-        return _HAS_COME.get(call.outcome, "")
-    return "it is running" if call.state is CallState.EXECUTING else "it has not run yet"
 
 
 def _check_shown(park: Park, call: Call | None, decision: Decision, click: Click) -> None:
@@ -262,14 +195,8 @@ def _check_person(work: Work, park: Park, who: Person, decision: Decision) -> No
     """The roster as it is now decides, not the one the surface knew (I14). Raises NotYourDecision."""
     to_run = lets_run(decision.kind, decision.choice)
     call = work.call(park.call_id)
-    if (why := why_not(_roster(work), who.id, work.task, park, call, to_run=to_run)) is not None:
+    if (why := why_not(roster_of(work), who.id, work.task, park, call, to_run=to_run)) is not None:
         raise NotYourDecision(why)
-
-
-def _roster(work: Work) -> Roster:
-    if work.roster is None:
-        raise LookupError("deciding needs the roster")
-    return work.roster
 
 
 def _decide(
@@ -475,7 +402,7 @@ def amend(token: Token, args: Json, slip: Slip, *, by: PersonId, surface: str) -
         if park is None:
             raise ParkNotFound
         call = work.call(park.call_id)
-        if (why := why_not(_roster(work), by, work.task, park, call)) is not None:
+        if (why := why_not(roster_of(work), by, work.task, park, call)) is not None:
             raise NotYourDecision(why)
         if not park.open or call is None or call.state is not CallState.PARKED:
             raise OutOfDate(version=park.version)
@@ -523,7 +450,7 @@ def _send_again(work: Work, park: Park, call: Call, spare: Spare) -> Change:
     """A new owner call, approved by this very click; the first attempt stays unknown (C23)."""
     task = replace(work.task, next_call_no=work.task.next_call_no + 1)
     if task.ended:
-        task = _new_episode(task)
+        task = new_episode(task)
     resend = owner_call(call, spare.call_id, number=work.task.next_call_no, episode=task.episode)
     change = _change(work, (park,), resend, "send_again", resend_of=call.number)
     posts = (*cards(work, [call, resend]), *_reported(work, call))
@@ -599,129 +526,3 @@ def _finished(
         return stopped_at_once(work, change, change.task.stop_by, at)
     change = replace(change, task=replace(change.task, prio=Prio.PERSON))
     return woken(work, change, agent, at)
-
-
-def _new_episode(task: Task) -> Task:
-    """An ended task, queued again from the start of its counts; what it knows stays (T12)."""
-    return replace(
-        task,
-        state=TaskState.QUEUED,
-        prio=Prio.PERSON,
-        episode=task.episode + 1,
-        round=0,
-        strikes=0,
-        repeats=0,
-        attempts=0,
-        extra_rounds=0,
-        stop_by=None,
-        wrap=False,
-        reason=None,
-        result=None,
-        ended_at=None,
-        not_before=None,
-    )
-
-
-def incoming(event: Event, agent: Agent) -> Move[Task]:
-    """A person's words or an outside answer belong to the task, applied once (T7, T12).
-
-    An open question takes the words of one who may decide it as its answer; else they are unread until
-    the next round boundary. They decide nothing (I15). A waiting task is queued where something can be
-    said now, an ended one starts an episode. Needs: event and roster.
-    """
-
-    def move(work: Work, at: datetime) -> tuple[Change | Lost, Task]:
-        if work.event is None:
-            return Lost(why="somebody applied it already"), work.task
-        if work.task.stop_by is not None and not work.task.ended:
-            return Lost(why="it is being stopped: offered again, to start an episode"), work.task
-        question = _question_for(work, event)
-        if question is not None:
-            change = _answered(work, question, event, at)
-        else:
-            change = _unread(work, event)
-        change = woken(work, change, agent, at)
-        return change, change.task
-
-    return move
-
-
-def _question_for(work: Work, event: Event) -> Park | None:
-    """The open question that the words of *event* answer: its writer may decide it, and it still counts."""
-    if event.kind is not EventKind.MESSAGE:
-        return None
-    questions = (p for p in work.open_parks if p.kind is ParkKind.QUESTION)
-    who, roster = PersonId(_actor(event)), _roster(work)
-    return next((p for p in questions if may_decide(roster, who, work.task, p, work.call(p.call_id))), None)
-
-
-def _unread(work: Work, event: Event) -> Change:
-    task = replace(work.task, unread=work.task.unread + 1)
-    if event.kind is EventKind.MESSAGE:
-        task = replace(task, prio=Prio.PERSON)
-    if task.ended:
-        task = _new_episode(task)
-    return Change(
-        task=task,
-        assigned=(event.key,),
-        posts=(*cards_of(work, work.open_parks), *_awaiting(work, event)),
-        entry=entry(_actor(event), "incoming", facts={"event": event.key.event_id}),
-    )
-
-
-def _awaiting(work: Work, event: Event) -> tuple[PostIntent, ...]:
-    """That words are kept until a click, said once of each call that waits for one."""
-    waiting = [p for p in work.open_parks if p.holds and p.kind in _CLICKED]
-    if event.kind is not EventKind.MESSAGE or not waiting:
-        return ()
-    calls = [c for p in waiting if (c := work.call(p.call_id)) is not None]
-    codes = ", ".join(f"{work.task.code}.{number}" for number in sorted({c.number for c in calls}))
-    newest = max(waiting, key=lambda p: (p.created_at, p.id))
-    words = f"I wait for your click on {codes or work.task.code}. What you wrote is kept, and read after it."
-    return (
-        PostIntent(
-            kind=PostKind.NOTICE,
-            dedup_key=f"awaiting:{newest.id}",
-            episode=work.task.episode,
-            body={"text": words},
-            once=True,
-        ),
-    )
-
-
-_CLICKED: Final = frozenset({ParkKind.APPROVAL, ParkKind.CONNECT, ParkKind.LIMIT, ParkKind.QUESTION})
-
-
-def _answered(work: Work, question: Park, event: Event, at: datetime) -> Change:
-    call = work.call(question.call_id)
-    if call is None or call.state is not CallState.PARKED:
-        raise IllegalMove("a question without a parked call")
-    done = replace(
-        call,
-        state=CallState.SETTLED,
-        outcome=Outcome.ANSWERED,
-        result={"value": event.body["text"]},
-        settled_at=at,
-    )
-    park = replace(
-        question,
-        state=ParkState.DECIDED,
-        decision=DecisionKind.ANSWER,
-        by_person=event.body.get("person"),
-        surface=event.key.source,
-        event_id=event.key.event_id,
-        decided_at=at,
-    )
-    return Change(
-        task=replace(work.task, prio=Prio.PERSON),
-        calls=(done,),
-        parks=(park,),
-        applied=(event.key,),
-        posts=cards(work, [call]),
-        entry=entry(_actor(event), "incoming", call_id=call.id, facts={"answer": True}),
-    )
-
-
-def _actor(event: Event) -> str:
-    person = event.body.get("person") if isinstance(event.body, dict) else None
-    return str(person or event.key.source)

@@ -5,7 +5,8 @@ import pytest
 from core.calls import Outcome
 from core.decisions import slip
 from core.ids import EventKey
-from core.moves.people import Decision, amend, incoming
+from core.moves.people import Decision, amend
+from core.moves.words import incoming
 from core.parks import DecisionKind, ParkKind
 from core.tasks import Json, Task, TaskState
 from core.testing import calls, says

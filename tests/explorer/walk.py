@@ -19,8 +19,9 @@ from core.ids import CallId, EventKey, OrgId, ParkId, PersonId, Run, TaskId, Tok
 from core.loop import TaskRun
 from core.model import Finish, ModelReply, Request, Usage, WireCall
 from core.moves.ends import stop
-from core.moves.people import Click, Decision, Spare, decide, incoming
+from core.moves.people import Click, Decision, Spare, decide
 from core.moves.waits import expire
+from core.moves.words import incoming
 from core.parks import Choice, DecisionKind, Park, ParkKind, Slip
 from core.people import Organization, Person, Role, Switch
 from core.plan import RunState, Step
