@@ -93,7 +93,10 @@ class Commanded:
     async def _show(self, said: Line) -> Answer:
         code = call_code(said.values["CODE"])
         if code is not None:
-            return Answer(views=(await self._card(await self.desk.find(self.who, code)),))
+            view = await self.desk.find(self.who, code)
+            if await self.desk.store.outbox.show(view.park.token):
+                return Answer(words=f"{code_of(view)} stands in a digest: its card is on its way.")
+            return Answer(views=(await self._card(view),))
         task = await self._task(said.values["CODE"])
         story = await self.desk.store.ledger.story(task.ref)
         rows = tuple(

@@ -49,6 +49,7 @@ async def test_cards_go_where_cards_go_and_reports_to_the_thread(square: Square)
 async def test_a_card_whose_place_is_dead_is_shown_at_the_next_and_says_where_it_should_be(
     square: Square,
 ) -> None:
+    """Bad input 48."""
     square.cards_go_to(OPS)
     square.board.dead["C9"] = ChatGone("the channel is archived")
     task = await square.ask()
@@ -65,6 +66,7 @@ async def test_a_card_whose_place_is_dead_is_shown_at_the_next_and_says_where_it
 async def test_where_every_place_is_dead_the_app_is_told_once_and_why(
     square: Square, caplog: pytest.LogCaptureFixture
 ) -> None:
+    """Bad input 49."""
     square.board.dead |= {"C1": ChatGone("archived"), "@UA": ChatForbidden("blocked")}
     task = await square.ask()
     await square.deliver()
