@@ -1,4 +1,4 @@
-"""Each bad input that a model, a chat, a folder or the environment may bring has a test that names its number."""
+"""Each bad input that a model, a chat, a folder or the environment may bring has a test that names it."""
 
 import re
 from pathlib import Path
