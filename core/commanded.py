@@ -325,7 +325,9 @@ class Commanded:
             mine = [command for command in BY_NAME.values() if may(self.who, command)]
             return Answer(table=Table(headings=("Command", "What it does"), rows=listed(mine)))
         command = BY_NAME.get(name) or parse(name).command  # parse says what is near
-        return Answer(words=f"{command.usage}\n{command.words}\nLike this: {command.example}")
+        choices = [f"{a.name}: {', '.join(a.choices)}" for a in command.arguments if a.choices]
+        lines = [command.usage, command.words, *choices, f"Like this: {command.example}"]
+        return Answer(words="\n".join(lines))
 
 
 async def joined(desk: Desk, account: Account, code: str) -> Answer:

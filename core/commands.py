@@ -16,6 +16,8 @@ from core.parks import Choice
 from core.people import Person, Role
 from core.visible import line as one_line
 
+MANY_CHOICES: Final = 3
+"""Choices that are written out where a command's use is shown."""
 LONGEST_SHOWN: Final = 40
 """Of what somebody typed, in the answer that refuses it."""
 
@@ -40,7 +42,8 @@ class Argument:
     choices: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        shown = "|".join(self.choices) or self.name
+        few = len(self.choices) <= MANY_CHOICES
+        shown = ("|".join(self.choices) if few else "") or self.name
         return f"[{shown}]" if self.optional else shown
 
 

@@ -19,11 +19,13 @@ from adapters.console import (
     outcome_text,
     text,
 )
+from bot.commands import table as commands
 from bot.commands.session import console, session, task_named
 from core.calls import Call, Outcome
 from core.canonical import dump
 from core.gate import Ruling
 from core.gate import words as rule_words
+from core.ids import call_code
 from core.moves.past import said
 from core.parks import Park, ParkState
 from core.people import Roster
@@ -111,7 +113,9 @@ async def pending(as_: str | None) -> None:
 
 
 async def show(code: str, as_: str | None) -> None:
-    """The whole story of one task."""
+    """The whole story of one task; of a call's code, its card."""
+    if call_code(code.strip().lower()) is not None:
+        return await commands.do("show", {"CODE": code.strip().lower()}, as_)
     async with session(as_) as here:
         task = await task_named(here, code)
         story = here.app.desk.redactor.clean(await here.app.store.ledger.story(task.ref))

@@ -14,6 +14,9 @@ from core.commanded import Commanded
 from core.commands import BY_NAME, Line
 from core.people import Account
 
+SHORT = 16
+"""Characters of a column that no narrow screen breaks."""
+
 
 async def do(name: str, values: Mapping[str, str | None], as_: str | None) -> None:
     """The command *name* is done with *values*, those that are None left out, and its answer printed."""
@@ -34,9 +37,9 @@ def print_answer(answer: Answer, screen: Console | None = None) -> None:
         screen.print(text(answer.words, lines=True), soft_wrap=True)
     if answer.table is not None:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for n, heading in enumerate(answer.table.headings):
-            last = n == len(answer.table.headings) - 1
-            table.add_column(heading, overflow="fold", no_wrap=not last)
+        for heading, *cells in zip(answer.table.headings, *answer.table.rows, strict=True):
+            short = max(map(len, (heading, *cells))) <= SHORT
+            table.add_column(heading, overflow="fold", no_wrap=short)
         for row in answer.table.rows:
             table.add_row(*(text(cell) for cell in row))
         screen.print(table)
