@@ -41,6 +41,7 @@ class Column(StrEnum):
 
     OWNER = "owner"  # owner or program, untainted
     TAINTED = "tainted"  # owner or program, after reading words from outside
+    MEMBER = "member"  # somebody who may ask for work, and approve nothing
     SCHEDULE = "schedule"
     OUTSIDE = "outside"  # event, done, reply
     OBSERVE = "observe"
@@ -56,11 +57,11 @@ class BySetting(StrEnum):
 _RUN, _ASK, _OBSERVE, _REFUSE = Verdict.RUN, Verdict.ASK, Verdict.OBSERVE, Verdict.REFUSE
 _SETTING = BySetting.SETTING
 
-_LOOKS = (_RUN, _RUN, _RUN, _RUN, _RUN, _RUN)
-_WRITES = (_RUN, _RUN, _RUN, _RUN, _OBSERVE, _REFUSE)
-_ANSWERS = (_RUN, _ASK, _ASK, _ASK, _OBSERVE, _REFUSE)
-_ACTS = (_SETTING, _ASK, _ASK, _ASK, _OBSERVE, _REFUSE)
-_ALWAYS_ASKS = (_ASK, _ASK, _ASK, _ASK, _OBSERVE, _REFUSE)
+_LOOKS = (_RUN, _RUN, _RUN, _RUN, _RUN, _RUN, _RUN)
+_WRITES = (_RUN, _RUN, _RUN, _RUN, _RUN, _OBSERVE, _REFUSE)
+_ANSWERS = (_RUN, _ASK, _ASK, _ASK, _ASK, _OBSERVE, _REFUSE)
+_ACTS = (_SETTING, _ASK, _ASK, _ASK, _ASK, _OBSERVE, _REFUSE)
+_ALWAYS_ASKS = (_ASK, _ASK, _ASK, _ASK, _ASK, _OBSERVE, _REFUSE)
 
 _ROWS: dict[Risk, tuple[Verdict | BySetting, ...]] = {
     Risk.READ: _LOOKS,
@@ -82,6 +83,7 @@ _COLUMN_OF_ORIGIN: Mapping[str, Column] = MappingProxyType(
     {
         Origin.OWNER: Column.OWNER,
         Origin.PROGRAM: Column.OWNER,
+        Origin.MEMBER: Column.MEMBER,
         Origin.SCHEDULE: Column.SCHEDULE,
         Origin.EVENT: Column.OUTSIDE,
         Origin.DONE: Column.OUTSIDE,
@@ -155,6 +157,7 @@ _COLUMN_WORDS: Mapping[str, str] = MappingProxyType(
     {
         Column.OWNER: "a task you asked for",
         Column.TAINTED: "a task that has read words from outside",
+        Column.MEMBER: "a task that somebody asked for, or wrote in, who may not approve it",
         Column.SCHEDULE: "a task the schedule started",
         Column.OUTSIDE: "a task that something outside started",
         Column.OBSERVE: "practice",

@@ -12,6 +12,7 @@ from core.decisions import Desk
 from core.errors import TaskNotFound
 from core.host import chief_of
 from core.ids import OrgId, PersonId, TaskId, TaskRef
+from core.moves.common import origin_after
 from core.moves.ends import stop
 from core.moves.words import incoming
 from core.people import Person
@@ -130,11 +131,12 @@ class Intake:
             await self._dead(event, f"there is no agent {agent or 'who is the chief'}")
             return None
         person = event.body.get("person")
+        who = None if person is None else (await self.store.people.of(org)).person(PersonId(person))
         new = NewTask(
             org=org,
             id=TaskId(self.desk.ids.new()),
             agent=agent,
-            origin=Origin.OWNER,
+            origin=origin_after(Origin.OWNER, who),
             goal=goal,
             requester=None if person is None else PersonId(person),
             prio=Prio.PERSON,

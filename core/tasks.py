@@ -26,7 +26,8 @@ ENDED = frozenset({TaskState.DONE, TaskState.FAILED, TaskState.STOPPED})
 
 
 class Origin(StrEnum):
-    OWNER = "owner"  # somebody of the organization asked for it
+    OWNER = "owner"  # somebody who may approve asked for it
+    MEMBER = "member"  # somebody who may only ask did, or wrote in it
     SCHEDULE = "schedule"  # an occurrence of a schedule
     EVENT = "event"  # the app reported something
     DONE = "done"  # a teammate finished

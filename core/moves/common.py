@@ -9,9 +9,9 @@ from core.agents import Agent
 from core.calls import Call, CallState, Outcome
 from core.ids import CallId, Run
 from core.parks import Park, ParkKind, ParkState, shown_hash
-from core.people import Roster
+from core.people import Person, Roster
 from core.plan import AskModel, RunState, next_step, run_state, runnable
-from core.tasks import Json, MessageKind, Prio, Task, TaskState
+from core.tasks import Json, MessageKind, Origin, Prio, Task, TaskState
 from core.work import Change, Entry, Fenced, Lost, NewMessage, PostIntent, PostKind, Spend, TaskEvent, Work
 
 CARD_PRIO: Final = 0
@@ -274,6 +274,17 @@ def _newest(first: tuple[object, ...], then: tuple[object, ...]) -> tuple:  # ty
 
 def _once(posts: tuple[PostIntent, ...]) -> tuple[PostIntent, ...]:
     return tuple({p.dedup_key: p for p in posts}.values())
+
+
+def origin_after(origin: Origin, who: Person | None) -> Origin:
+    """*origin* once *who* has asked for a task or written in it.
+
+    Who may approve nothing can't have anything approved by asking for it: what an owner's setting lets run
+    without a click asks from here on (decision 14).
+    """
+    if origin in (Origin.OWNER, Origin.PROGRAM) and (who is None or not who.may_decide):
+        return Origin.MEMBER
+    return origin
 
 
 def roster_of(work: Work) -> Roster:

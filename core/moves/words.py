@@ -9,8 +9,9 @@ from core.approvers import may_decide
 from core.calls import CallState, Outcome
 from core.errors import IllegalMove
 from core.ids import PersonId
-from core.moves.common import cards, cards_of, entry, new_episode, roster_of, woken
+from core.moves.common import cards, cards_of, entry, new_episode, origin_after, roster_of, woken
 from core.parks import DecisionKind, Park, ParkKind, ParkState
+from core.people import Person
 from core.tasks import Prio, Task
 from core.work import Change, Event, EventKind, Lost, Move, PostIntent, PostKind, Work
 
@@ -51,7 +52,7 @@ def _question_for(work: Work, event: Event) -> Park | None:
 def _unread(work: Work, event: Event) -> Change:
     task = replace(work.task, unread=work.task.unread + 1)
     if event.kind is EventKind.MESSAGE:
-        task = replace(task, prio=Prio.PERSON)
+        task = replace(task, prio=Prio.PERSON, origin=origin_after(task.origin, _writer(work, event)))
     if task.ended:
         task = new_episode(task)
     return Change(
@@ -113,6 +114,10 @@ def _answered(work: Work, question: Park, event: Event, at: datetime) -> Change:
         posts=cards(work, [call]),
         entry=entry(_actor(event), "incoming", call_id=call.id, facts={"answer": True}),
     )
+
+
+def _writer(work: Work, event: Event) -> Person | None:
+    return roster_of(work).person(PersonId(_actor(event)))
 
 
 def _actor(event: Event) -> str:

@@ -18,6 +18,7 @@ from core.chat import SILENCE, Attachment
 from core.codes import code_digest
 from core.errors import BadArguments
 from core.forms import Kind
+from core.gate import Setting
 from core.ids import EventKey, ParkId, Token
 from core.moves.people import amend
 from core.parks import ParkState, Slip
@@ -42,6 +43,8 @@ from tests.acceptance.shop import (
     U1,
     U2,
     U9,
+    agent,
+    settings,
 )
 from tests.conftest import Templates, migrated
 from tests.contract.planted_memory import MemoryPlanted
@@ -487,6 +490,24 @@ async def test_a_secret_in_a_form_is_a_mark_and_goes_out_as_it_was(office: Offic
     assert "hunter2" not in answer.words
     await office.last.works()
     assert office.world.effects == [("send_note", "y@example.test", note["text"])]
+
+
+@pytest.mark.rule("I11", "C2", "C5")
+async def test_what_a_member_asks_for_waits_for_a_click_whatever_is_allowed(office: Office) -> None:
+    generous = agent(settings=settings(spend=Setting.ALLOW))
+    office.opens([*REFUND_SCRIPT, *REFUND_SCRIPT], sam=generous)
+    await office.seat(U1, CHANNEL).says("refund the mug", addressed=True)
+    await office.last.works()
+    assert office.world.effects == [REFUNDED]  # an owner asked, and lets it run
+    await office.seat(U9, replace(CHANNEL, thread="C1:1")).says("once more")
+    await office.last.works()
+    assert office.world.effects == [REFUNDED]
+    assert office.chat.row("t-1.2").why.endswith("asked for, or wrote in, who may not approve it")
+    office.opens(list(REFUND_SCRIPT), sam=generous)
+    await office.seat(U9).says("refund the mug")
+    await office.last.works()
+    assert office.chat.row("t-2.1").status is None
+    assert office.world.effects == [REFUNDED]
 
 
 # ── people ───────────────────────────────────────────────────────────────────────────────────

@@ -37,6 +37,7 @@ _MOVED = {
     (TaskState.RUNNING, TaskState.QUEUED),
     (TaskState.WAITING, TaskState.QUEUED),
 }
+_OWN = (Origin.OWNER, Origin.PROGRAM)
 _APPROVAL_TTL = timedelta(hours=24)
 _RUNS = (DecisionKind.APPROVE, DecisionKind.EDIT)
 
@@ -145,7 +146,8 @@ def _task(watch: Watch, w: Wrote, entry: AuditEntry | None) -> None:
         demand(task.state in (TaskState.QUEUED, TaskState.HELD), f"T1: a task opened {task.state}")
         return
     demand(task.epoch >= before.epoch and task.episode >= before.episode, "I16: an epoch shrank")
-    demand(task.origin is before.origin, "§2: an origin changed")
+    narrower = before.origin in _OWN and task.origin is Origin.MEMBER  # a member wrote in it
+    demand(task.origin is before.origin or narrower, "§2: an origin changed")
     demand(before.taint is Taint.NONE or task.taint is Taint.OUTSIDE, "§4: a taint was cleared")
     if before.ended and task.episode == before.episode:
         demand(task.state is before.state, f"T13: {before.state} became {task.state}")
@@ -235,8 +237,9 @@ def _marked(watch: Watch, task: Task, before: Call, call: Call) -> None:
     resent = call.resend_of is not None
     decided = [p for p in parks if p.state is ParkState.DECIDED and p.shown_hash == call.args_hash]
     if not decided and not resent:
-        own = task.origin in (Origin.OWNER, Origin.PROGRAM) and task.taint is Taint.NONE
+        own = task.origin in _OWN and task.taint is Taint.NONE
         demand(own, f"I11: {call.tool} started undecided in a task of {task.origin}, taint {task.taint}")
+        demand(not _a_member_wrote(watch, task), f"I11: {call.tool} started undecided on a member's word")
         demand(call.risk not in (Risk.REMOVE, Risk.PROFILE), f"I12: {call.tool} started undecided")
         asks = call.verdict is Verdict.ASK
         demand(not asks, f"I4: {call.tool} asks, and started undecided")
@@ -245,6 +248,14 @@ def _marked(watch: Watch, task: Task, before: Call, call: Call) -> None:
         demand(fresh or len(decided) > 1, "C14: an approval older than a day let it run")
     if call.verdict is Verdict.RUN and call.round is not None and not decided:
         _behind(watch, call)
+
+
+def _a_member_wrote(watch: Watch, task: Task) -> bool:
+    """Eve, who approves nothing, asked for it or wrote in it."""
+    hers = {said.text for said in watch.written.values() if said.by.startswith("eve-")}
+    rows = watch.rows.messages.under("task", task.org, task.id)
+    told = (row.message.body for row in rows if row.message.kind is MessageKind.OWNER)
+    return task.goal in hers or any(body.get("text") in hers for body in told)
 
 
 def _still_approved(watch: Watch, task: Task, call: Call) -> None:

@@ -15,6 +15,7 @@ STATES = Path(__file__).parents[2] / "docs" / "states.md"
 COLUMNS = {
     "owner or program, untainted": Column.OWNER,
     "owner or program, tainted": Column.TAINTED,
+    "member": Column.MEMBER,
     "schedule": Column.SCHEDULE,
     "event, done, reply": Column.OUTSIDE,
     "observe": Column.OBSERVE,
@@ -48,12 +49,13 @@ def written() -> Iterator[tuple[str, Column, object]]:
 @pytest.mark.rule("C2", "C3", "C4", "I9", "I10", "I12")
 def test_every_cell_is_what_the_document_says() -> None:
     cells = list(written())
-    assert len(cells) == len(Risk) * len(Column) == 48
+    assert len(cells) == len(Risk) * len(Column) == 56
     assert {(risk, place): cell for risk, place, cell in cells} == dict(TABLE)
 
 
 ORIGINS = {
     Column.OWNER: (Origin.OWNER, Origin.PROGRAM),
+    Column.MEMBER: (Origin.MEMBER,),
     Column.SCHEDULE: (Origin.SCHEDULE,),
     Column.OUTSIDE: (Origin.EVENT, Origin.DONE, Origin.REPLY),
 }
@@ -82,7 +84,7 @@ def test_the_rightmost_column_that_fits_decides() -> None:
         ruling = rule(risk, origin=origin, taint=taint, mode=mode, setting=setting)
         assert (ruling.verdict, ruling.rule.split(":")[0]) == (cell, risk)
         looked_at += 1
-    assert looked_at == 8 * 6 * 2 * 3 * 3
+    assert looked_at == 8 * 7 * 2 * 3 * 3
 
 
 @pytest.mark.rule("I13")
