@@ -131,7 +131,7 @@ class Intake:
             await self._dead(event, f"there is no agent {agent or 'who is the chief'}")
             return None
         person = event.body.get("person")
-        who = None if person is None else (await self.store.people.of(org)).person(PersonId(person))
+        who = None if person is None else await self._person(org, PersonId(person))
         new = NewTask(
             org=org,
             id=TaskId(self.desk.ids.new()),
@@ -148,6 +148,13 @@ class Intake:
         if isinstance(opened, Duplicate):
             return None if opened.ref is None else await _task(self.store.ledger, opened.ref)
         return opened
+
+    async def _person(self, org: OrgId, person: PersonId) -> Person | None:
+        """As the organization has them today; None also where there is no such organization."""
+        try:
+            return (await self.store.people.of(org)).person(person)
+        except LookupError:
+            return None
 
 
 def may_stop(who: Person, task: Task) -> bool:

@@ -149,7 +149,7 @@ async def test_a_call_sent_back_is_not_run_and_what_comes_instead_is_asked_anew(
 
     assert "change it: say sorry first" in (results(shop.model.requests[1])[0][1] or "")
     assert ((await shop.call(task, 1)).outcome, shop.effects) == (Outcome.REVISED, [])
-    with pytest.raises(AlreadyDecided, match="already sent back by U1"):
+    with pytest.raises(AlreadyDecided, match="U1 sent it back"):
         await shop.approve(first)
     second = await shop.view(task, 2)
     assert second.park.token != first.park.token
@@ -374,7 +374,7 @@ async def test_what_somebody_said_while_it_was_looked_up_stands(street: Street) 
     shop, mail, task, view = await unknown(street)
     await shop.choose(view, Choice.DID_NOT)
     mail.knows = True
-    with pytest.raises(AlreadyDecided, match="already settled as not gone out by U1"):
+    with pytest.raises(AlreadyDecided, match="U1 said that it did not go out"):
         await look_up(shop.desk, shop.clock, by(shop), view)
     assert (await shop.call(task)).outcome is Outcome.FAILED
     with pytest.raises(AlreadyDecided):
