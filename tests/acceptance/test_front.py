@@ -19,6 +19,7 @@ from core.codes import code_digest
 from core.errors import BadArguments
 from core.forms import Kind
 from core.ids import EventKey, ParkId, Token
+from core.intake import Intake
 from core.moves.people import amend
 from core.parks import ParkState, Slip
 from core.people import Account, Role
@@ -182,6 +183,40 @@ async def test_a_message_that_nothing_comes_of_is_done_with_whoever_looks_first(
     assert await office.store.ledger.find(ORG, Query()) == []
 
 
+@pytest.mark.rule("I21", "I29")
+async def test_words_are_of_the_task_they_were_told_to_be_of_whatever_begins_meanwhile(
+    office: Office,
+) -> None:
+    ada = await parked(office, *REFUND_SCRIPT, *REFUND_SCRIPT)
+    await ada.says("half of it")
+    assert (await ada.says("stop")).words == "t-1 stops."
+    await ada.types("new refund the plate")  # is there before anybody has looked into the inbox
+    await office.last.worker.sweep()
+    assert [(await office.task(n)).unread for n in (1, 2)] == [1, 0]
+    assert [(await office.task(n)).stop_by for n in (1, 2)] == [U1.id, None]
+
+
+@pytest.mark.rule("I21")
+async def test_words_to_a_task_that_is_long_in_stopping_are_kept_until_it_has_ended(office: Office) -> None:
+    ada = await parked(office)
+    await office.planted.update("tasks", {"state": TaskState.RUNNING, "stop_by": U1.id})
+    await ada.says("t-1: and again")
+    for _ in range(12):
+        await Intake(desk=office.last.desk).sweep()
+        await office.planted.update("inbox", {"due_at": PAST}, event_id=ada.done[-1].event_id)
+    assert (await office.planted.row("inbox", event_id=ada.done[-1].event_id))["state"] == "new"
+
+
+async def test_what_is_said_in_a_thread_that_is_not_ours_is_answered_with_silence(office: Office) -> None:
+    office.opens([])
+    theirs = replace(CHANNEL, thread="C1:77")
+    photo = Attachment(name="mug.jpg", size=1)
+    assert await office.seat(U1, theirs).says("look", attachments=[photo]) == SILENCE
+    stranger = replace_account(office.seat(U9, theirs), "U77")
+    assert await stranger.says("nice") == SILENCE
+    assert (await stranger.says("nice", addressed=True)).words.startswith("I don't know you here.")
+
+
 # ── while something waits ────────────────────────────────────────────────────────────────────
 
 
@@ -204,6 +239,15 @@ async def test_s11_words_while_a_call_waits_are_kept_answered_and_read_after_it(
         if m.kind in (MessageKind.OWNER, MessageKind.ASSISTANT)
     ]
     assert said == [MessageKind.ASSISTANT, MessageKind.OWNER, MessageKind.OWNER, MessageKind.ASSISTANT]
+
+
+async def test_nobody_is_told_to_click_what_was_clicked_before_the_words_came(office: Office) -> None:
+    ada = await parked(office)
+    await ada.says("also check A7")
+    await office.last.worker.sweep()
+    await ada.presses("t-1.1", "approve")
+    await office.last.works()
+    assert [v for v in office.chat.room("D1") if isinstance(v, Notice)] == []
 
 
 @pytest.mark.rule("I15")
@@ -446,9 +490,39 @@ async def test_the_rest_of_a_card_is_approved_at_once_but_not_what_was_asked_ane
     answer = await ada.brings(stale)
     told = [f"t-1.{n} approved by U1. A worker runs it." for n in (2, 3)]
     assert answer.words.splitlines() == told
-    assert (await ada.again()).words.startswith("Press each call's own button")
+    assert (await ada.again()).words.splitlines() == told
     await office.last.works()
     assert office.world.effects == [("refund", "A2", Decimal(2)), ("refund", "A3", Decimal(3))]
+
+
+@pytest.mark.rule("C6")
+async def test_the_rest_of_a_card_is_what_still_waits_and_who_is_late_is_told_who_was_first(
+    office: Office,
+) -> None:
+    batch = calls(*(("refund", {"order_id": f"A{n}", "amount": n}) for n in (1, 2)))
+    ada = await parked(office, batch, says("Done."))
+    chat_ref, row = office.chat.button("t-1.1")
+    stale = [ada.press(row, Verb.APPROVE_REST, chat_ref=chat_ref) for _ in range(2)]
+    await office.seat(U2).presses("t-1.1", Verb.APPROVE)
+    assert (await ada.brings(stale[0])).words == "t-1.2 approved by U1. A worker runs it."
+    assert (await ada.brings(stale[1])).words.startswith("U2 approved it at ")
+    await office.last.works()
+    assert sorted(office.world.effects) == [("refund", "A1", Decimal(1)), ("refund", "A2", Decimal(2))]
+
+
+@pytest.mark.rule("C6", "I14")
+@pytest.mark.parametrize("verb", [Verb.EDIT, Verb.REVISE])
+async def test_who_comes_too_late_or_may_not_is_told_so_before_anything_is_asked(
+    office: Office, verb: Verb
+) -> None:
+    ada = await parked(office)
+    refused = await office.seat(U9).presses("t-1.1", verb)
+    assert (refused.asks, refused.form) == (None, None)
+    assert refused.words.startswith("This is not yours to decide")
+    chat_ref, row = office.chat.button("t-1.1")
+    stale = ada.press(row, verb, chat_ref=chat_ref)
+    await office.seat(U2).presses("t-1.1", Verb.APPROVE)
+    assert (await ada.brings(stale)).words.startswith("U2 approved it at ")
 
 
 async def test_editing_begins_with_a_form_of_what_may_be_changed(office: Office) -> None:
