@@ -26,6 +26,7 @@ from core.people import Account, OrgState, Person, Role, Roster, Switch, SwitchM
 from core.ports import BadCode, Clock, ParkView, Query
 from core.proposals import storable
 from core.rendering import card_with
+from core.standing import held_back
 from core.switches import Pause, Practice, Resume, SwitchTo, holding
 from core.tasks import Json, Task
 from core.visible import line, visible
@@ -194,7 +195,9 @@ class Commanded:
             task = None if received.ref is None else (await self.desk.store.ledger.story(received.ref)).task
         if task is None:
             raise CommandError("the task could not be opened; its inbox row says why")
-        return Answer(words=f"{task.code} opened for {visible(agent.name)}: {line(_goal(task), 200)}")
+        opened = f"{task.code} opened for {visible(agent.name)}: {line(_goal(task), 200)}"
+        held = await held_back(self.desk.store.people, self.who.org, agent)
+        return Answer(words=opened if held is None else f"{opened}\n{held}")
 
     async def _stop(self, said: Line) -> Answer:
         task = await self._task(said.values["TASK"])
@@ -324,7 +327,7 @@ class Commanded:
         if name is None:
             mine = [command for command in BY_NAME.values() if may(self.who, command)]
             return Answer(table=Table(headings=("Command", "What it does"), rows=listed(mine)))
-        command = BY_NAME.get(name) or parse(name).command  # parse says what is near
+        command = BY_NAME.get(name.removeprefix("/")) or parse(name).command  # parse says what is near
         choices = [f"{a.name}: {', '.join(a.choices)}" for a in command.arguments if a.choices]
         lines = [command.usage, command.words, *choices, f"Like this: {command.example}"]
         return Answer(words="\n".join(lines))

@@ -36,8 +36,20 @@ from core.people import Account, Person
 from core.ports import Clock, Ignored, NotFound, ParkView
 from core.proposals import storable
 from core.rendering import card_with, pairs_of, place
-from core.route import Blank, ChatKind, Join, Routed, Stop, Unaddressed, Unclear, number_named, words_for
+from core.route import (
+    Blank,
+    ChatKind,
+    Join,
+    Open,
+    Routed,
+    Stop,
+    Unaddressed,
+    Unclear,
+    number_named,
+    words_for,
+)
 from core.shown import ROOM
+from core.standing import held_back
 from core.tasks import Json, Task
 from core.visible import line
 from core.work import Event, EventKind, Received
@@ -78,10 +90,10 @@ class Front:
     async def said_by(self, who: Person | None, message: ChatMessage) -> Answer:
         """The same, its writer known to be *who*; None: nobody the organizations know."""
         body = await self._body(message, who)
-        if who is None:  # whoever talks in a thread that may not be ours is left in peace
-            told, nothing = UNKNOWN if _is_to_us(message) else "", "nobody here knows its writer"
-        else:
+        if who is not None:
             told, nothing = await self._heard(body, who)
+        else:  # whoever talks in a thread that may not be ours is left in peace
+            told, nothing = UNKNOWN if _is_to_us(message) else "", "nobody here knows its writer"
         if nothing is not None:
             body["nothing"] = nothing
         key = EventKey(source=self.surface, event_id=message.event_id)
@@ -143,6 +155,8 @@ class Front:
                 return f"{task.code} has ended already." if task.ended else f"{task.code} stops.", None
             case Join(task=task) if text.strip().casefold().rstrip(".!") in DECIDING:
                 return await self._pointed(task, who), None
+            case Open(agent=agent):
+                return await held_back(self.desk.store.people, who.org, self.desk.agent(agent)) or "", None
         return "", None
 
     async def _pointed(self, task: Task, who: Person) -> str:
@@ -162,7 +176,7 @@ class Front:
         Raises StoreError: nothing is decided, and the click may be tried again.
         """
         if press.chat_ref is not None:
-            await self.desk.store.outbox.learn(press.token, press.chat_ref)
+            await self.desk.store.outbox.learn(press.token, self.surface, press.chat_ref)
         return await self.pressed_by(await self._presser(press), press)
 
     async def _presser(self, press: Press) -> Person | None:

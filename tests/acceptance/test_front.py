@@ -217,6 +217,20 @@ async def test_what_is_said_in_a_thread_that_is_not_ours_is_answered_with_silenc
     assert (await stranger.says("nice", addressed=True)).words.startswith("I don't know you here.")
 
 
+async def test_who_asks_for_work_is_told_that_all_of_it_is_paused(office: Office) -> None:
+    office.opens([])
+    ada = office.seat(U1)
+    await ada.types("pause sam")
+    told = "Sam is paused: it starts once an owner says `resume sam`."
+    assert (await ada.says("refund the mug")).words == told
+    await ada.types("pause")
+    told = "Everything is paused: it starts once an owner says `resume`."
+    assert (await ada.types("new refund the plate")).words.splitlines()[1] == told
+    await ada.types("resume")
+    await ada.types("resume sam")
+    assert await ada.says("/new refund the bowl") == SILENCE
+
+
 # ── while something waits ────────────────────────────────────────────────────────────────────
 
 
