@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from core.answers import code_of, decided_words, edited_by, shown_form
+from core.approvers import may_decide, why_not
 from core.around import routed
 from core.cards import Card, Verb, pages
 from core.chat import LONGEST_WORDS, SILENCE, Answer, Attachment, ChatMessage, Press, Typed
@@ -160,12 +161,23 @@ class Front:
         return "", None
 
     async def _pointed(self, task: Task, who: Person) -> str:
-        """Where the buttons are, for whom words looked like a decision."""
-        waiting = await self.desk.store.parks.waiting_for(who, 200)
-        codes = [code_of(v) for v in waiting if v.task.id == task.id and v.park.kind is ParkKind.APPROVAL]
-        if not codes:
+        """Where the buttons are, where words looked like a decision and no question takes them."""
+        roster = await self.desk.store.people.of(who.org)
+        waiting = [(p, c) for p, c in pairs_of(await self.desk.store.ledger.story(task.ref)) if p.open]
+        questions = [(p, c) for p, c in waiting if p.kind is ParkKind.QUESTION]
+        if any(may_decide(roster, who.id, task, park, call) for park, call in questions):
             return ""
-        return f"Words decide nothing. Press a button on the card, or type `approve {codes[0]}`."
+        approvals = [(p, c) for p, c in waiting if p.kind is ParkKind.APPROVAL]
+        whys = {
+            code_of(ParkView(park=p, task=task, call=c)): why_not(roster, who.id, task, p, c, to_run=True)
+            for p, c in approvals
+        }
+        if not whys:
+            return ""
+        mine = next((code for code, why in whys.items() if why is None), None)
+        if mine is None:
+            return f"Words decide nothing. {next(iter(whys.values()))}"
+        return f"Words decide nothing. Press a button on the card, or type `approve {mine}`."
 
     # ── buttons ──────────────────────────────────────────────────────────────────────────────
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from core.builtins import ASK_OWNER
 from core.canonical import load
 from core.cards import Verb
 from core.chat import SILENCE, Attachment
@@ -21,7 +22,7 @@ from core.forms import Kind
 from core.ids import EventKey, ParkId, Token
 from core.intake import Intake
 from core.moves.people import amend
-from core.parks import ParkState, Slip
+from core.parks import ParkKind, ParkState, Slip
 from core.people import Account, Role
 from core.ports import Query
 from core.rendering import Notice
@@ -39,6 +40,7 @@ from tests.acceptance.shop import (
     PAST,
     REFUND_SCRIPT,
     REFUNDED,
+    SAM,
     SURFACE,
     U1,
     U2,
@@ -273,6 +275,27 @@ async def test_words_that_look_like_a_decision_are_pointed_at_the_buttons(office
     await office.last.works()
     assert office.world.effects == []
     assert [p.state for p in (await office.story()).parks] == [ParkState.OPEN]
+
+
+@pytest.mark.rule("I15")
+async def test_who_may_not_decide_is_not_sent_to_the_buttons(office: Office) -> None:
+    await parked(office)
+    told = "Words decide nothing. This is not yours to decide: only owners and approvers decide."
+    assert (await office.seat(U9).says("approve")).words.startswith(told[:-1])
+
+
+@pytest.mark.rule("C11", "I15")
+async def test_a_word_that_answers_a_question_is_not_said_to_decide_nothing(office: Office) -> None:
+    tools = (ASK_OWNER,)
+    both = calls(("refund", {"order_id": "A1", "amount": 1}), ("ask_owner", {"question": "Really?"}))
+    office.opens([both, says("Done.")], sam=replace(SAM, tools=(*SAM.tools, "ask_owner")), tools=tools)
+    ada = office.seat(U1)
+    await ada.says("refund the mug")
+    await office.last.works()
+    assert await ada.says("yes") == SILENCE
+    await office.last.worker.sweep()
+    states = [(p.kind, p.state) for p in (await office.story()).parks]
+    assert sorted(states) == [(ParkKind.APPROVAL, ParkState.OPEN), (ParkKind.QUESTION, ParkState.DECIDED)]
 
 
 @pytest.mark.rule("T11", "I29")
