@@ -96,7 +96,7 @@ class Commanded:
         if code is not None:
             view = await self.desk.find(self.who, code)
             if await self.desk.store.outbox.show(view.park.token):
-                return Answer(words=f"{code_of(view)} stands in a digest: its card is on its way.")
+                return Answer(words=f"{code_of(view)} stands in a digest: its card is on its way there.")
             return Answer(views=(await self._card(view),))
         task = await self._task(said.values["CODE"])
         story = await self.desk.store.ledger.story(task.ref)

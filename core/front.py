@@ -61,6 +61,8 @@ GONE = "This button is no longer valid. `pending` shows what waits."
 NOT_OURS: Final = "it is not for us"
 DECIDING = frozenset({"approve", "approved", "yes", "ok", "okay", "go ahead", "decline", "declined", "no"})
 """The whole of a message that looks like a decision, and is none (bad-inputs.md 47)."""
+_COMMAND = re.compile(r"/?(?:approve|edit|decline|revise|settle)\s+`?t-\d", re.IGNORECASE)
+"""The beginning of a command that was said as a message."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,7 +156,7 @@ class Front:
                 return f"{task.code} is not yours to stop.", "it is not theirs to stop"
             case Stop(task=task):
                 return f"{task.code} has ended already." if task.ended else f"{task.code} stops.", None
-            case Join(task=task) if text.strip().casefold().rstrip(".!") in DECIDING:
+            case Join(task=task) if _looks_decided(text):
                 return await self._pointed(task, who), None
             case Open(agent=agent):
                 return await held_back(self.desk.store.people, who.org, self.desk.agent(agent)) or "", None
@@ -177,7 +179,7 @@ class Front:
         mine = next((code for code, why in whys.items() if why is None), None)
         if mine is None:
             return f"Words decide nothing. {next(iter(whys.values()))}"
-        return f"Words decide nothing. Press a button on the card, or type `approve {mine}`."
+        return f"Words decide nothing. Press a button on the card, or give the command `approve {mine}`."
 
     # ── buttons ──────────────────────────────────────────────────────────────────────────────
 
@@ -340,6 +342,12 @@ def decision_of(press: Press) -> Decision:
         case _ if press.verb in set(Choice):
             return Decision(kind=DecisionKind.CHOICE, choice=Choice(press.verb))
     raise DecisionError("this button is no longer valid; `pending` shows what waits")
+
+
+def _looks_decided(text: str) -> bool:
+    """Whether its writer may think that *text* decides what waits."""
+    said = text.strip()
+    return said.casefold().rstrip(".!") in DECIDING or _COMMAND.match(said) is not None
 
 
 def _one_of(by: Answering, view: ParkView) -> str:

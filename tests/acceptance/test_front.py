@@ -267,11 +267,14 @@ async def test_nobody_is_told_to_click_what_was_clicked_before_the_words_came(of
 
 
 @pytest.mark.rule("I15")
-@pytest.mark.parametrize("words", ["approve", "Yes!", "OK", "decline"])
+@pytest.mark.parametrize("words", ["approve", "Yes!", "OK", "decline", "approve t-1.1", "/decline t-1.1 no"])
 async def test_words_that_look_like_a_decision_are_pointed_at_the_buttons(office: Office, words: str) -> None:
     ada = await parked(office)
     answer = await ada.says(words)
-    assert answer.words == "Words decide nothing. Press a button on the card, or type `approve t-1.1`."
+    assert (
+        answer.words
+        == "Words decide nothing. Press a button on the card, or give the command `approve t-1.1`."
+    )
     await office.last.works()
     assert office.world.effects == []
     assert [p.state for p in (await office.story()).parks] == [ParkState.OPEN]
