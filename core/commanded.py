@@ -126,7 +126,7 @@ class Commanded:
 
     async def _edit(self, said: Line) -> Answer:
         view = await self.desk.find(self.who, _call(said))
-        changes = edited_by(self.desk, view, said.changes)
+        changes = edited_by(self.desk, view, said.changes) if view.park.open else {}
         decision = Decision(kind=DecisionKind.EDIT)
         decided = await self.desk.decide(self._answering(), view, decision, changes=changes)
         return Answer(words=decided_words(self.who.name, view, decided))

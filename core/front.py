@@ -242,7 +242,8 @@ class Front:
         if (asks := _asks(press)) is not None:
             await self._may_begin(by, view, press)
             return Answer(asks=asks)
-        changes = None if press.fields is None else edited_by(self.desk, view, press.fields)
+        filled_in = press.fields if view.park.open else None  # else what became of it is said, not what is wrong
+        changes = None if filled_in is None else edited_by(self.desk, view, filled_in)
         decided = await self.desk.decide(by, view, decision_of(press), changes=changes)
         return Answer(words=decided_words(who.name, view, decided))
 

@@ -565,6 +565,15 @@ async def test_who_comes_too_late_or_may_not_is_told_so_before_anything_is_asked
     assert (await ada.brings(stale)).words.startswith("U2 approved it at ")
 
 
+async def test_an_edit_that_comes_too_late_is_told_so_whatever_is_wrong_with_it(office: Office) -> None:
+    ada = await parked(office)
+    chat_ref, row = office.chat.button("t-1.1")
+    late = ada.press(row, Verb.EDIT, chat_ref=chat_ref, fields={"amount": "ten"})
+    await office.seat(U2).presses("t-1.1", Verb.APPROVE)
+    assert (await ada.brings(late)).words.startswith("U2 approved it at ")
+    assert (await ada.types("edit t-1.1 amount=ten")).words.startswith("U2 approved it at ")
+
+
 async def test_editing_begins_with_a_form_of_what_may_be_changed(office: Office) -> None:
     ada = await parked(office)
     form = (await ada.presses("t-1.1", Verb.EDIT)).form
