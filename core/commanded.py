@@ -30,7 +30,7 @@ from core.standing import held_back
 from core.switches import Pause, Practice, Resume, SwitchTo, holding
 from core.tasks import Json, Task
 from core.visible import line, visible
-from core.work import Event, EventKind, Received
+from core.work import Event, EventKind
 
 MANY: Final = 50
 """Rows of a list at the most."""
@@ -188,11 +188,10 @@ class Commanded:
             body |= {"thread": place.speaks, "chat": place.chat}
         key = EventKey(source=self.surface, event_id=self.typed.event_id)
         event = Event(key=key, org=self.who.org, kind=EventKind.MESSAGE, body=body)
-        received = await self.desk.store.inbox.receive(event)
-        if isinstance(received, Received):
-            task = await Intake(desk=self.desk).apply(event)
-        else:
-            task = None if received.ref is None else (await self.desk.store.ledger.story(received.ref)).task
+        await self.desk.store.inbox.receive(event)
+        task = await Intake(desk=self.desk).apply(
+            event
+        )  # again where it broke off; what it opened, where not
         if task is None:
             raise CommandError("the task could not be opened; its inbox row says why")
         opened = f"{task.code} opened for {visible(agent.name)}: {line(_goal(task), 200)}"

@@ -53,7 +53,7 @@ from core.shown import ROOM
 from core.standing import held_back
 from core.tasks import Json, Task
 from core.visible import line
-from core.work import Event, EventKind, Received
+from core.work import Duplicate, Event, EventKind
 
 APPROVE: Final = Decision(kind=DecisionKind.APPROVE)
 UNKNOWN = "I don't know you here. Ask an owner for an invitation, and say `join` with its code."
@@ -102,8 +102,9 @@ class Front:
         key = EventKey(source=self.surface, event_id=message.event_id)
         org = None if who is None else who.org
         event = Event(key=key, org=org, kind=EventKind.MESSAGE, body=body)
-        if not isinstance(await self.desk.store.inbox.receive(event), Received):
-            return SILENCE
+        stored = await self.desk.store.inbox.receive(event)
+        if isinstance(stored, Duplicate) and (nothing is None or stored.ref is not None):
+            return SILENCE  # else nobody may have told its writer, and nothing comes of it
         if nothing is not None:
             with suppress(StoreError):  # whoever looks into the inbox next does the same
                 await self.desk.store.inbox.settle(key, Ignored())
@@ -242,7 +243,9 @@ class Front:
         if (asks := _asks(press)) is not None:
             await self._may_begin(by, view, press)
             return Answer(asks=asks)
-        filled_in = press.fields if view.park.open else None  # else what became of it is said, not what is wrong
+        filled_in = (
+            press.fields if view.park.open else None
+        )  # else what became of it is said, not what is wrong
         changes = None if filled_in is None else edited_by(self.desk, view, filled_in)
         decided = await self.desk.decide(by, view, decision_of(press), changes=changes)
         return Answer(words=decided_words(who.name, view, decided))

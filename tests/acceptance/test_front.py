@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -15,16 +15,16 @@ import pytest
 from core.builtins import ASK_OWNER
 from core.canonical import load
 from core.cards import Verb
-from core.chat import SILENCE, Attachment
+from core.chat import SILENCE, Answer, Attachment
 from core.codes import code_digest
-from core.errors import BadArguments
+from core.errors import BadArguments, StoreError
 from core.forms import Kind
 from core.ids import EventKey, ParkId, Token
 from core.intake import Intake
 from core.moves.people import amend
 from core.parks import ParkKind, ParkState, Slip
 from core.people import Account, Role
-from core.ports import Query
+from core.ports import Inbox, Query
 from core.rendering import Notice
 from core.roster import Invite
 from core.tasks import MessageKind, TaskState
@@ -231,6 +231,32 @@ async def test_who_asks_for_work_is_told_that_all_of_it_is_paused(office: Office
     await ada.types("resume")
     await ada.types("resume sam")
     assert await ada.says("/new refund the bowl") == SILENCE
+
+
+@pytest.mark.rule("I21", "K22")
+async def test_what_was_stored_before_a_process_died_is_told_and_done_when_it_arrives_again(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = await parked(office, *REFUND_SCRIPT, *REFUND_SCRIPT)
+    await ada.types("new refund the plate")
+    await office.last.works()
+    inbox = type(office.store.inbox)
+    receive = inbox.receive
+
+    async def dies(self: Inbox, event: Event) -> None:
+        await receive(self, event)
+        raise StoreError("the process is gone")
+
+    async def arrives(doing: Awaitable[Answer]) -> str:
+        with monkeypatch.context() as patch, pytest.raises(StoreError):
+            patch.setattr(inbox, "receive", dies)
+            await doing
+        return (await ada.again()).words
+
+    assert (await arrives(ada.says("hurry"))).startswith("Which one?")
+    assert await arrives(ada.types("new refund the bowl")) == "t-3 opened for Sam: refund the bowl"
+    assert (await ada.again()).words == "t-3 opened for Sam: refund the bowl"
+    assert len(await office.store.ledger.find(ORG, Query())) == 3
 
 
 # ── while something waits ────────────────────────────────────────────────────────────────────
