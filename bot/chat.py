@@ -222,15 +222,16 @@ class Talk:
 
     @property
     def _place(self) -> Place:
-        return Place(chat=self.here.user, kind=ChatKind.DIRECT)
+        """Between the bot and this person, whoever else speaks at this terminal with --as."""
+        return Place(chat=self.here.who.id, kind=ChatKind.DIRECT)
 
     def _event_id(self) -> str:
         return f"{self.here.user}:{self.here.app.desk.ids.new()}"
 
     async def _task(self) -> Task | None:
-        """The newest task of this terminal's user that goes on."""
+        """The newest task of this person's conversation that goes on."""
         going_on = frozenset(TaskState) - {TaskState.DONE, TaskState.FAILED, TaskState.STOPPED}
-        query = Query(surface=SURFACE, chat=self.here.user, states=going_on, limit=1)
+        query = Query(surface=SURFACE, chat=self._place.chat, states=going_on, limit=1)
         found = await self.here.app.store.ledger.find(self.here.who.org, query)
         return found[0] if found else None
 
@@ -332,7 +333,7 @@ class Talk:
 
     async def _approve_all(self, views: Sequence[ParkView]) -> bool:
         """Each call of the card that waits is approved, by itself: one that can't be keeps no other back."""
-        for view in views:
+        for view in (one for one in views if one.park.kind is ParkKind.APPROVAL):
             try:
                 await self._decided(view, Decision(kind=DecisionKind.APPROVE))
             except DecisionError as error:

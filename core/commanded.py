@@ -26,10 +26,11 @@ from core.people import Account, OrgState, Person, Role, Roster, Switch, SwitchM
 from core.ports import BadCode, Clock, ParkView, Query
 from core.proposals import storable
 from core.rendering import card_with
+from core.standing import held_back
 from core.switches import Pause, Practice, Resume, SwitchTo, holding
 from core.tasks import Json, Task
 from core.visible import line, visible
-from core.work import Event, EventKind, Received
+from core.work import Event, EventKind
 
 MANY: Final = 50
 """Rows of a list at the most."""
@@ -95,7 +96,7 @@ class Commanded:
         if code is not None:
             view = await self.desk.find(self.who, code)
             if await self.desk.store.outbox.show(view.park.token):
-                return Answer(words=f"{code_of(view)} stands in a digest: its card is on its way.")
+                return Answer(words=f"{code_of(view)} stands in a digest: its card is on its way there.")
             return Answer(views=(await self._card(view),))
         task = await self._task(said.values["CODE"])
         story = await self.desk.store.ledger.story(task.ref)
@@ -125,7 +126,7 @@ class Commanded:
 
     async def _edit(self, said: Line) -> Answer:
         view = await self.desk.find(self.who, _call(said))
-        changes = edited_by(self.desk, view, said.changes)
+        changes = edited_by(self.desk, view, said.changes) if view.park.open else {}
         decision = Decision(kind=DecisionKind.EDIT)
         decided = await self.desk.decide(self._answering(), view, decision, changes=changes)
         return Answer(words=decided_words(self.who.name, view, decided))
@@ -187,14 +188,15 @@ class Commanded:
             body |= {"thread": place.speaks, "chat": place.chat}
         key = EventKey(source=self.surface, event_id=self.typed.event_id)
         event = Event(key=key, org=self.who.org, kind=EventKind.MESSAGE, body=body)
-        received = await self.desk.store.inbox.receive(event)
-        if isinstance(received, Received):
-            task = await Intake(desk=self.desk).apply(event)
-        else:
-            task = None if received.ref is None else (await self.desk.store.ledger.story(received.ref)).task
+        await self.desk.store.inbox.receive(event)
+        task = await Intake(desk=self.desk).apply(
+            event
+        )  # again where it broke off; what it opened, where not
         if task is None:
             raise CommandError("the task could not be opened; its inbox row says why")
-        return Answer(words=f"{task.code} opened for {visible(agent.name)}: {line(_goal(task), 200)}")
+        opened = f"{task.code} opened for {visible(agent.name)}: {line(_goal(task), 200)}"
+        held = await held_back(self.desk.store.people, self.who.org, agent)
+        return Answer(words=opened if held is None else f"{opened}\n{held}")
 
     async def _stop(self, said: Line) -> Answer:
         task = await self._task(said.values["TASK"])
@@ -324,7 +326,7 @@ class Commanded:
         if name is None:
             mine = [command for command in BY_NAME.values() if may(self.who, command)]
             return Answer(table=Table(headings=("Command", "What it does"), rows=listed(mine)))
-        command = BY_NAME.get(name) or parse(name).command  # parse says what is near
+        command = BY_NAME.get(name.removeprefix("/")) or parse(name).command  # parse says what is near
         choices = [f"{a.name}: {', '.join(a.choices)}" for a in command.arguments if a.choices]
         lines = [command.usage, command.words, *choices, f"Like this: {command.example}"]
         return Answer(words="\n".join(lines))

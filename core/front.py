@@ -7,10 +7,12 @@ parsed comes in, and words or views go out. Prose never decides (rule 6).
 
 import re
 from collections.abc import Collection, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
 from core.answers import code_of, decided_words, edited_by, shown_form
+from core.approvers import may_decide, why_not
 from core.around import routed
 from core.cards import Card, Verb, pages
 from core.chat import LONGEST_WORDS, SILENCE, Answer, Attachment, ChatMessage, Press, Typed
@@ -34,18 +36,33 @@ from core.parks import Choice, DecisionKind, ParkKind
 from core.people import Account, Person
 from core.ports import Clock, Ignored, NotFound, ParkView
 from core.proposals import storable
-from core.rendering import card_with, place
-from core.route import Blank, Join, Routed, Stop, Unaddressed, Unclear, number_named, words_for
+from core.rendering import card_with, pairs_of, place
+from core.route import (
+    Blank,
+    ChatKind,
+    Join,
+    Open,
+    Routed,
+    Stop,
+    Unaddressed,
+    Unclear,
+    number_named,
+    words_for,
+)
 from core.shown import ROOM
+from core.standing import held_back
 from core.tasks import Json, Task
 from core.visible import line
-from core.work import Event, EventKind, Received
+from core.work import Duplicate, Event, EventKind
 
 APPROVE: Final = Decision(kind=DecisionKind.APPROVE)
 UNKNOWN = "I don't know you here. Ask an owner for an invitation, and say `join` with its code."
 GONE = "This button is no longer valid. `pending` shows what waits."
+NOT_OURS: Final = "it is not for us"
 DECIDING = frozenset({"approve", "approved", "yes", "ok", "okay", "go ahead", "decline", "declined", "no"})
 """The whole of a message that looks like a decision, and is none (bad-inputs.md 47)."""
+_COMMAND = re.compile(r"/?(?:approve|edit|decline|revise|settle)\s+`?t-\d", re.IGNORECASE)
+"""The beginning of a command that was said as a message."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -70,25 +87,29 @@ class Front:
         try:
             who = await self.desk.store.people.by_account(message.account)
         except InSeveral as error:
-            return Answer(words=sentence(str(error)))
+            return Answer(words=sentence(str(error))) if _is_to_us(message) else SILENCE
         return await self.said_by(who, message)
 
     async def said_by(self, who: Person | None, message: ChatMessage) -> Answer:
         """The same, its writer known to be *who*; None: nobody the organizations know."""
         body = await self._body(message, who)
-        told, nothing = (
-            (UNKNOWN, "nobody here knows its writer") if who is None else await self._heard(body, who)
-        )
+        if who is not None:
+            told, nothing = await self._heard(body, who)
+        else:  # whoever talks in a thread that may not be ours is left in peace
+            told, nothing = UNKNOWN if _is_to_us(message) else "", "nobody here knows its writer"
         if nothing is not None:
             body["nothing"] = nothing
         key = EventKey(source=self.surface, event_id=message.event_id)
         org = None if who is None else who.org
         event = Event(key=key, org=org, kind=EventKind.MESSAGE, body=body)
-        if not isinstance(await self.desk.store.inbox.receive(event), Received):
-            return SILENCE
+        stored = await self.desk.store.inbox.receive(event)
+        if isinstance(stored, Duplicate) and (nothing is None or stored.ref is not None):
+            return SILENCE  # else nobody may have told its writer, and nothing comes of it
         if nothing is not None:
-            await self.desk.store.inbox.settle(key, Ignored())
-        unread = _unread(message.attachments) if who is not None else ""
+            with suppress(StoreError):  # whoever looks into the inbox next does the same
+                await self.desk.store.inbox.settle(key, Ignored())
+        heard = who is not None and nothing != NOT_OURS
+        unread = _unread(message.attachments) if heard else ""
         return self._shown(Answer(words=f"{unread} {told}".strip()))
 
     async def _body(self, message: ChatMessage, who: Person | None) -> dict[str, Json]:
@@ -110,12 +131,14 @@ class Front:
             "person": None if who is None else who.id,
         }
 
-    async def _heard(self, body: Json, who: Person) -> tuple[str, str | None]:
+    async def _heard(self, body: dict[str, Json], who: Person) -> tuple[str, str | None]:
         """What its writer should know at once, and why nothing else comes of it; None: something does."""
         try:
             meant = await routed(self.desk, who.org, self.surface, body, self.clock.now())
         except LookupError as error:
             return str(error), "nobody is the chief"
+        if isinstance(meant, Join | Stop):  # what its writer is told holds, whatever begins or ends meanwhile
+            body["named"] = meant.task.number
         return await self._told(body["text"], meant, who)
 
     async def _told(self, text: str, meant: Routed, who: Person) -> tuple[str, str | None]:
@@ -129,22 +152,35 @@ class Front:
             case Blank():
                 return "Say what is to be done.", "it says nothing"
             case Unaddressed():
-                return "", "it is not for us"
+                return "", NOT_OURS
             case Stop(task=task) if not may_stop(who, task):
                 return f"{task.code} is not yours to stop.", "it is not theirs to stop"
             case Stop(task=task):
                 return f"{task.code} has ended already." if task.ended else f"{task.code} stops.", None
-            case Join(task=task) if text.strip().casefold().rstrip(".!") in DECIDING:
+            case Join(task=task) if _looks_decided(text):
                 return await self._pointed(task, who), None
+            case Open(agent=agent):
+                return await held_back(self.desk.store.people, who.org, self.desk.agent(agent)) or "", None
         return "", None
 
     async def _pointed(self, task: Task, who: Person) -> str:
-        """Where the buttons are, for whom words looked like a decision."""
-        waiting = await self.desk.store.parks.waiting_for(who, 200)
-        codes = [code_of(v) for v in waiting if v.task.id == task.id and v.park.kind is ParkKind.APPROVAL]
-        if not codes:
+        """Where the buttons are, where words looked like a decision and no question takes them."""
+        roster = await self.desk.store.people.of(who.org)
+        waiting = [(p, c) for p, c in pairs_of(await self.desk.store.ledger.story(task.ref)) if p.open]
+        questions = [(p, c) for p, c in waiting if p.kind is ParkKind.QUESTION]
+        if any(may_decide(roster, who.id, task, park, call) for park, call in questions):
             return ""
-        return f"Words decide nothing. Press a button on the card, or type `approve {codes[0]}`."
+        approvals = [(p, c) for p, c in waiting if p.kind is ParkKind.APPROVAL]
+        whys = {
+            code_of(ParkView(park=p, task=task, call=c)): why_not(roster, who.id, task, p, c, to_run=True)
+            for p, c in approvals
+        }
+        if not whys:
+            return ""
+        mine = next((code for code, why in whys.items() if why is None), None)
+        if mine is None:
+            return f"Words decide nothing. {next(iter(whys.values()))}"
+        return f"Words decide nothing. Press a button on the card, or give the command `approve {mine}`."
 
     # ── buttons ──────────────────────────────────────────────────────────────────────────────
 
@@ -155,7 +191,7 @@ class Front:
         Raises StoreError: nothing is decided, and the click may be tried again.
         """
         if press.chat_ref is not None:
-            await self.desk.store.outbox.learn(press.token, press.chat_ref)
+            await self.desk.store.outbox.learn(press.token, self.surface, press.chat_ref)
         return await self.pressed_by(await self._presser(press), press)
 
     async def _presser(self, press: Press) -> Person | None:
@@ -178,6 +214,9 @@ class Front:
         except ParkNotFound:
             await self._refused(press.token, press.account, who, "it is not of their organization")
             return Answer(words=GONE)
+        except BadArguments as error:
+            told = {name: self.desk.redactor.redact(words) for name, words in error.problems.items()}
+            raise BadArguments(told) from None
         except DecisionError as error:
             return self._shown(Answer(words=sentence(str(error))))
 
@@ -199,13 +238,23 @@ class Front:
             case Verb.APPROVE_REST:
                 return Answer(words=await self._approved_rest(by, view))
             case Verb.EDIT if press.fields is None:
-                await self.desk.may_decide(who, view)
+                await self._may_begin(by, view, press)
                 return Answer(form=shown_form(self.desk, self._form(view)))
         if (asks := _asks(press)) is not None:
+            await self._may_begin(by, view, press)
             return Answer(asks=asks)
-        changes = None if press.fields is None else edited_by(self.desk, view, press.fields)
+        filled_in = (
+            press.fields if view.park.open else None
+        )  # else what became of it is said, not what is wrong
+        changes = None if filled_in is None else edited_by(self.desk, view, filled_in)
         decided = await self.desk.decide(by, view, decision_of(press), changes=changes)
         return Answer(words=decided_words(who.name, view, decided))
+
+    async def _may_begin(self, by: Answering, view: ParkView, press: Press) -> None:
+        """Raises what became of the park, or whose it is, before anybody fills in what would be in vain."""
+        if not view.park.open:
+            await self.desk.decide(by, view, decision_of(press))
+        await self.desk.may_decide(by.who, view)
 
     async def _looked_up(self, by: Answering, view: ParkView) -> str:
         found = await look_up(self.desk, self.clock, by, view)
@@ -222,19 +271,23 @@ class Front:
     async def _approved_rest(self, by: Answering, view: ParkView) -> str:
         """Each call of the card that waits is approved by itself; one that can't be keeps no other back.
 
-        What was asked anew since the button was made is not: nobody has pressed that.
+        What was asked anew since the button was made is not: nobody has pressed that. A click that arrives
+        again is answered as it was.
         """
-        waiting = await self.desk.store.parks.waiting_for(by.who, 200)
-        shown = [v for v in waiting if place(v) == place(view) and v.park.kind is ParkKind.APPROVAL]
-        shown = [v for v in shown if v.park.created_at <= view.park.created_at]
-        card = await self._card(view, {v.park.token for v in shown})
-        if Verb.APPROVE_REST not in card.choices:
+        story = await self.desk.store.ledger.story(view.task.ref)
+        there = [ParkView(park=park, task=story.task, call=call) for park, call in pairs_of(story)]
+        there = [v for v in there if place(v) == place(view) and v.park.kind is ParkKind.APPROVAL]
+        waiting = [v for v in there if v.park.open and v.park.created_at <= view.park.created_at]
+        these = [v for v in there if v in waiting or v.park.event_id == _one_of(by, v)]
+        if not these:  # what became of the row that the button stands for is said
+            await self.desk.decide(by, view, APPROVE)
+        card = await self._card(view, {v.park.token for v in waiting})
+        if len(card.rest) < len(waiting):
             raise DecisionError("press each call's own button: not all of them are shown whole")
         told = []
-        for one in shown:
-            event_id = f"{by.event_id}:{one.park.token}"
+        for one in these:
             try:
-                decided = await self.desk.decide(replace(by, event_id=event_id), one, APPROVE)
+                decided = await self.desk.decide(replace(by, event_id=_one_of(by, one)), one, APPROVE)
                 told.append(decided_words(by.who.name, one, decided))
             except DecisionError as error:
                 told.append(f"{code_of(one)}: {error}")
@@ -295,6 +348,17 @@ def decision_of(press: Press) -> Decision:
     raise DecisionError("this button is no longer valid; `pending` shows what waits")
 
 
+def _looks_decided(text: str) -> bool:
+    """Whether its writer may think that *text* decides what waits."""
+    said = text.strip()
+    return said.casefold().rstrip(".!") in DECIDING or _COMMAND.match(said) is not None
+
+
+def _one_of(by: Answering, view: ParkView) -> str:
+    """The event of one of the decisions that a click takes together."""
+    return f"{by.event_id}:{view.park.token}"
+
+
 def _asks(press: Press) -> str | None:
     """What is still to be said before the verb means anything."""
     if press.words is not None and press.words.strip():
@@ -312,7 +376,12 @@ def _is_chatter(message: ChatMessage) -> bool:
     """It stands at the top of a chat of many and names nobody: nothing around it could make it ours."""
     place = message.place
     alone = place.thread is None and message.reply_to is None and number_named(message.text) is None
-    return alone and not message.addressed and place.kind != "direct"
+    return alone and not _is_to_us(message)
+
+
+def _is_to_us(message: ChatMessage) -> bool:
+    """It names us, or stands where nobody else is."""
+    return message.addressed or message.place.kind is ChatKind.DIRECT
 
 
 def _whole(message: ChatMessage) -> str:

@@ -45,11 +45,20 @@ class Intake:
             events = await self.store.inbox.take(1)
             if not events:
                 return done
-            if events[0].attempts > TRIES:
+            if events[0].attempts > TRIES and not await self._has_to_wait(events[0]):
                 await self._dead(events[0], "tried too often")
             else:
                 await self.apply(events[0])
         return n
+
+    async def _has_to_wait(self, event: Event) -> bool:
+        """Its task is being stopped, which takes as long as the call in hand: no fault of the event's."""
+        said = event.body if isinstance(event.body, dict) else {}
+        number = said.get("task") or said.get("named")
+        if event.org is None or not isinstance(number, int):
+            return False
+        task = await find_task(self.store.ledger, event.org, number)
+        return task is not None and task.stop_by is not None and not task.ended
 
     async def apply(self, event: Event) -> Task | None:
         """The task *event* opened or joined; None where it can't be applied, which its row then says."""

@@ -215,8 +215,8 @@ class Outbox(Protocol):
         """What became of revision *rev*; a newer revision written meanwhile stays due."""
         ...
 
-    async def learn(self, park_token: Token, chat_ref: str) -> None:
-        """The card with this park's button is the message *chat_ref* (K19)."""
+    async def learn(self, park_token: Token, surface: str, chat_ref: str) -> None:
+        """The card with this park's button is the message *chat_ref*, if it belongs on *surface* (K19)."""
         ...
 
     async def reroute(self, post: Post, to: Route | None, error: str) -> None:

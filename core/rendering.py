@@ -95,7 +95,7 @@ class Rendering:
             return self._progress(story, post)
         why = moved(post.tried)
         if post.kind is PostKind.NOTICE:
-            text = post.body["text"] if "text" in post.body else self._reminder(story, post.body["park"])
+            text = self._said(story, post.body)
             return None if text is None else Notice(task_code=story.task.code, text=text, moved=why)
         roster = await self.desk.store.people.of(post.org)
         if post.kind is PostKind.REPORT:
@@ -123,6 +123,14 @@ class Rendering:
             return None
         text = goes(story, post.episode, self.desk.agent(task.agent).name)
         return Progress(task_code=task.code, text=text, over=over)
+
+    def _said(self, story: Story, body: Json) -> str | None:
+        """The words of a notice; None where what they are about waits no more."""
+        if "text" not in body:
+            return self._reminder(story, body["park"])
+        about = body.get("while")
+        still = about is None or any(park.open for park in story.parks if park.id in about)
+        return body["text"] if still else None
 
     def _reminder(self, story: Story, park_id: ParkId) -> str | None:
         """That a park still waits; None where it does not any more."""

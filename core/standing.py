@@ -4,10 +4,14 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from core.agents import Agent
 from core.audit import AuditEntry
+from core.ids import OrgId
 from core.moves.ends import WHY
 from core.people import Organization, OrgState, Switch
+from core.ports import People
 from core.tasks import Task, TaskState
+from core.visible import visible
 
 
 def stands_still(
@@ -25,6 +29,15 @@ def stands_still(
             return f"tried again at {task.not_before.astimezone(UTC):%H:%M:%S} UTC"
         case TaskState.RUNNING if task.lease_until is not None and task.lease_until < now:
             return "its worker was lost; another takes it up"
+    return None
+
+
+async def held_back(people: People, org: OrgId, agent: Agent) -> str | None:
+    """That new work of *agent* does not start just now, for whoever asks for it; None: it does."""
+    if (await people.of(org)).organization.state is OrgState.PAUSED:
+        return "Everything is paused: it starts once an owner says `resume`."
+    if any(s.agent == agent.key and s.paused for s in await people.switches(org)):
+        return f"{visible(agent.name)} is paused: it starts once an owner says `resume {visible(agent.key)}`."
     return None
 
 

@@ -77,13 +77,13 @@ class SqlOutbox:
 
         await self._db.write(body)
 
-    async def learn(self, park_token: Token, chat_ref: str) -> None:
+    async def learn(self, park_token: Token, surface: str, chat_ref: str) -> None:
         """The first message heard of is the card; of two (K18) the other one only answers clicks."""
 
         async def body(conn: AsyncConnection) -> None:
             card = await _card_of(conn, park_token)
             if card is not None:
-                unknown = (*card, posts.c.chat_ref.is_(None))
+                unknown = (*card, posts.c.surface == surface, posts.c.chat_ref.is_(None))
                 await conn.execute(update(posts).where(*unknown).values(chat_ref=chat_ref))
 
         await self._db.write(body)

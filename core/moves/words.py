@@ -77,7 +77,7 @@ def _awaiting(work: Work, event: Event) -> tuple[PostIntent, ...]:
             kind=PostKind.NOTICE,
             dedup_key=f"awaiting:{newest.id}",
             episode=work.task.episode,
-            body={"text": words},
+            body={"text": words, "while": [park.id for park in waiting]},
             once=True,
         ),
     )

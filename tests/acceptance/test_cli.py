@@ -504,3 +504,15 @@ async def test_what_a_conversation_leaves_parked_waits_in_the_database(file_bot:
     assert "1 call waits from before" in said
     assert "t-1.2 declined by ada: not now." in said
     assert file_bot.refunds == []
+
+
+async def test_two_people_at_one_terminal_have_a_conversation_each(
+    bot: CommandLine, migrated_url: str
+) -> None:
+    await bot.does("chat", typed=f"{GOAL}\nl\n/quit\n")
+    hand = SqlPlanted(migrated_url)
+    await hand.save(person(org=OrgId("local"), id="p-2", name="Bob", roles=frozenset({Role.APPROVER})))
+    await hand.close()
+    said = (await bot.does("chat", "--as", "Bob", typed=f"{GOAL}\nl\n/quit\n")).words
+    assert "t-2.2" in said
+    assert "I wait for your click" not in said

@@ -3,7 +3,7 @@
 import asyncio
 import itertools
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,18 +12,20 @@ from pathlib import Path
 
 import pytest
 
+from core.builtins import ASK_OWNER
 from core.canonical import load
 from core.cards import Verb
-from core.chat import SILENCE, Attachment
+from core.chat import SILENCE, Answer, Attachment
 from core.codes import code_digest
-from core.errors import BadArguments
+from core.errors import BadArguments, StoreError
 from core.forms import Kind
 from core.gate import Setting
 from core.ids import EventKey, ParkId, Token
+from core.intake import Intake
 from core.moves.people import amend
-from core.parks import ParkState, Slip
+from core.parks import ParkKind, ParkState, Slip
 from core.people import Account, Role
-from core.ports import Query
+from core.ports import Inbox, Query
 from core.rendering import Notice
 from core.roster import Invite
 from core.tasks import MessageKind, TaskState
@@ -39,6 +41,7 @@ from tests.acceptance.shop import (
     PAST,
     REFUND_SCRIPT,
     REFUNDED,
+    SAM,
     SURFACE,
     U1,
     U2,
@@ -185,6 +188,80 @@ async def test_a_message_that_nothing_comes_of_is_done_with_whoever_looks_first(
     assert await office.store.ledger.find(ORG, Query()) == []
 
 
+@pytest.mark.rule("I21", "I29")
+async def test_words_are_of_the_task_they_were_told_to_be_of_whatever_begins_meanwhile(
+    office: Office,
+) -> None:
+    ada = await parked(office, *REFUND_SCRIPT, *REFUND_SCRIPT)
+    await ada.says("half of it")
+    assert (await ada.says("stop")).words == "t-1 stops."
+    await ada.types("new refund the plate")  # is there before anybody has looked into the inbox
+    await office.last.worker.sweep()
+    assert [(await office.task(n)).unread for n in (1, 2)] == [1, 0]
+    assert [(await office.task(n)).stop_by for n in (1, 2)] == [U1.id, None]
+
+
+@pytest.mark.rule("I21")
+async def test_words_to_a_task_that_is_long_in_stopping_are_kept_until_it_has_ended(office: Office) -> None:
+    ada = await parked(office)
+    await office.planted.update("tasks", {"state": TaskState.RUNNING, "stop_by": U1.id})
+    await ada.says("t-1: and again")
+    for _ in range(12):
+        await Intake(desk=office.last.desk).sweep()
+        await office.planted.update("inbox", {"due_at": PAST}, event_id=ada.done[-1].event_id)
+    assert (await office.planted.row("inbox", event_id=ada.done[-1].event_id))["state"] == "new"
+
+
+async def test_what_is_said_in_a_thread_that_is_not_ours_is_answered_with_silence(office: Office) -> None:
+    office.opens([])
+    theirs = replace(CHANNEL, thread="C1:77")
+    photo = Attachment(name="mug.jpg", size=1)
+    assert await office.seat(U1, theirs).says("look", attachments=[photo]) == SILENCE
+    stranger = replace_account(office.seat(U9, theirs), "U77")
+    assert await stranger.says("nice") == SILENCE
+    assert (await stranger.says("nice", addressed=True)).words.startswith("I don't know you here.")
+
+
+async def test_who_asks_for_work_is_told_that_all_of_it_is_paused(office: Office) -> None:
+    office.opens([])
+    ada = office.seat(U1)
+    await ada.types("pause sam")
+    told = "Sam is paused: it starts once an owner says `resume sam`."
+    assert (await ada.says("refund the mug")).words == told
+    await ada.types("pause")
+    told = "Everything is paused: it starts once an owner says `resume`."
+    assert (await ada.types("new refund the plate")).words.splitlines()[1] == told
+    await ada.types("resume")
+    await ada.types("resume sam")
+    assert await ada.says("/new refund the bowl") == SILENCE
+
+
+@pytest.mark.rule("I21", "K22")
+async def test_what_was_stored_before_a_process_died_is_told_and_done_when_it_arrives_again(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = await parked(office, *REFUND_SCRIPT, *REFUND_SCRIPT)
+    await ada.types("new refund the plate")
+    await office.last.works()
+    inbox = type(office.store.inbox)
+    receive = inbox.receive
+
+    async def dies(self: Inbox, event: Event) -> None:
+        await receive(self, event)
+        raise StoreError("the process is gone")
+
+    async def arrives(doing: Awaitable[Answer]) -> str:
+        with monkeypatch.context() as patch, pytest.raises(StoreError):
+            patch.setattr(inbox, "receive", dies)
+            await doing
+        return (await ada.again()).words
+
+    assert (await arrives(ada.says("hurry"))).startswith("Which one?")
+    assert await arrives(ada.types("new refund the bowl")) == "t-3 opened for Sam: refund the bowl"
+    assert (await ada.again()).words == "t-3 opened for Sam: refund the bowl"
+    assert len(await office.store.ledger.find(ORG, Query())) == 3
+
+
 # ── while something waits ────────────────────────────────────────────────────────────────────
 
 
@@ -209,15 +286,48 @@ async def test_s11_words_while_a_call_waits_are_kept_answered_and_read_after_it(
     assert said == [MessageKind.ASSISTANT, MessageKind.OWNER, MessageKind.OWNER, MessageKind.ASSISTANT]
 
 
+async def test_nobody_is_told_to_click_what_was_clicked_before_the_words_came(office: Office) -> None:
+    ada = await parked(office)
+    await ada.says("also check A7")
+    await office.last.worker.sweep()
+    await ada.presses("t-1.1", "approve")
+    await office.last.works()
+    assert [v for v in office.chat.room("D1") if isinstance(v, Notice)] == []
+
+
 @pytest.mark.rule("I15")
-@pytest.mark.parametrize("words", ["approve", "Yes!", "OK", "decline"])
+@pytest.mark.parametrize("words", ["approve", "Yes!", "OK", "decline", "approve t-1.1", "/decline t-1.1 no"])
 async def test_words_that_look_like_a_decision_are_pointed_at_the_buttons(office: Office, words: str) -> None:
     ada = await parked(office)
     answer = await ada.says(words)
-    assert answer.words == "Words decide nothing. Press a button on the card, or type `approve t-1.1`."
+    assert (
+        answer.words
+        == "Words decide nothing. Press a button on the card, or give the command `approve t-1.1`."
+    )
     await office.last.works()
     assert office.world.effects == []
     assert [p.state for p in (await office.story()).parks] == [ParkState.OPEN]
+
+
+@pytest.mark.rule("I15")
+async def test_who_may_not_decide_is_not_sent_to_the_buttons(office: Office) -> None:
+    await parked(office)
+    told = "Words decide nothing. This is not yours to decide: only owners and approvers decide."
+    assert (await office.seat(U9).says("approve")).words.startswith(told[:-1])
+
+
+@pytest.mark.rule("C11", "I15")
+async def test_a_word_that_answers_a_question_is_not_said_to_decide_nothing(office: Office) -> None:
+    tools = (ASK_OWNER,)
+    both = calls(("refund", {"order_id": "A1", "amount": 1}), ("ask_owner", {"question": "Really?"}))
+    office.opens([both, says("Done.")], sam=replace(SAM, tools=(*SAM.tools, "ask_owner")), tools=tools)
+    ada = office.seat(U1)
+    await ada.says("refund the mug")
+    await office.last.works()
+    assert await ada.says("yes") == SILENCE
+    await office.last.worker.sweep()
+    states = [(p.kind, p.state) for p in (await office.story()).parks]
+    assert sorted(states) == [(ParkKind.APPROVAL, ParkState.OPEN), (ParkKind.QUESTION, ParkState.DECIDED)]
 
 
 @pytest.mark.rule("T11", "I29")
@@ -449,9 +559,48 @@ async def test_the_rest_of_a_card_is_approved_at_once_but_not_what_was_asked_ane
     answer = await ada.brings(stale)
     told = [f"t-1.{n} approved by U1. A worker runs it." for n in (2, 3)]
     assert answer.words.splitlines() == told
-    assert (await ada.again()).words.startswith("Press each call's own button")
+    assert (await ada.again()).words.splitlines() == told
     await office.last.works()
     assert office.world.effects == [("refund", "A2", Decimal(2)), ("refund", "A3", Decimal(3))]
+
+
+@pytest.mark.rule("C6")
+async def test_the_rest_of_a_card_is_what_still_waits_and_who_is_late_is_told_who_was_first(
+    office: Office,
+) -> None:
+    batch = calls(*(("refund", {"order_id": f"A{n}", "amount": n}) for n in (1, 2)))
+    ada = await parked(office, batch, says("Done."))
+    chat_ref, row = office.chat.button("t-1.1")
+    stale = [ada.press(row, Verb.APPROVE_REST, chat_ref=chat_ref) for _ in range(2)]
+    await office.seat(U2).presses("t-1.1", Verb.APPROVE)
+    assert (await ada.brings(stale[0])).words == "t-1.2 approved by U1. A worker runs it."
+    assert (await ada.brings(stale[1])).words.startswith("U2 approved it at ")
+    await office.last.works()
+    assert sorted(office.world.effects) == [("refund", "A1", Decimal(1)), ("refund", "A2", Decimal(2))]
+
+
+@pytest.mark.rule("C6", "I14")
+@pytest.mark.parametrize("verb", [Verb.EDIT, Verb.REVISE])
+async def test_who_comes_too_late_or_may_not_is_told_so_before_anything_is_asked(
+    office: Office, verb: Verb
+) -> None:
+    ada = await parked(office)
+    refused = await office.seat(U9).presses("t-1.1", verb)
+    assert (refused.asks, refused.form) == (None, None)
+    assert refused.words.startswith("This is not yours to decide")
+    chat_ref, row = office.chat.button("t-1.1")
+    stale = ada.press(row, verb, chat_ref=chat_ref)
+    await office.seat(U2).presses("t-1.1", Verb.APPROVE)
+    assert (await ada.brings(stale)).words.startswith("U2 approved it at ")
+
+
+async def test_an_edit_that_comes_too_late_is_told_so_whatever_is_wrong_with_it(office: Office) -> None:
+    ada = await parked(office)
+    chat_ref, row = office.chat.button("t-1.1")
+    late = ada.press(row, Verb.EDIT, chat_ref=chat_ref, fields={"amount": "ten"})
+    await office.seat(U2).presses("t-1.1", Verb.APPROVE)
+    assert (await ada.brings(late)).words.startswith("U2 approved it at ")
+    assert (await ada.types("edit t-1.1 amount=ten")).words.startswith("U2 approved it at ")
 
 
 async def test_editing_begins_with_a_form_of_what_may_be_changed(office: Office) -> None:

@@ -187,8 +187,8 @@ class Asked:
         return act
 
     def learn(self) -> "Act":
-        token = self.token()
-        return lambda on: on.store.outbox.learn(token, "m2")
+        token, surface = self.token(), self.one("slack", "telegram")
+        return lambda on: on.store.outbox.learn(token, surface, "m2")
 
     def reroute(self) -> "Act":
         to = self.one(None, Route(surface="slack", ref="C2"), Route(surface="slack", ref="C3"))

@@ -193,7 +193,7 @@ async def test_a_card_that_a_click_was_heard_from_is_not_folded(
 ) -> None:
     token = await a_card(planted, task)
     (post,) = await outbox.take(1, "slack")
-    await outbox.learn(token, "7.7")
+    await outbox.learn(token, "slack", "7.7")
     await outbox.fold(post)
     (again,) = await outbox.take(1, "slack")
     assert (again.id, again.chat_ref, again.folded) == (post.id, "7.7", False)

@@ -202,9 +202,11 @@ async def test_the_card_of_a_park_is_learnt_from_a_click(planted: Planted, task:
     other = await planted.post(task, dedup_key=card_key(task, 1, 1))
     card = await planted.post(task, dedup_key=card_key(task, 1, 2), round=2)
     outbox = planted.store.outbox
-    await outbox.learn(park.token, "9.9")
+    await outbox.learn(park.token, "telegram", "7")  # of a card that has moved on, or of a list of them
+    assert (await state(planted, card))[3] is None
+    await outbox.learn(park.token, "slack", "9.9")
     assert [(await state(planted, post))[3] for post in (other, card)] == [None, "9.9"]
-    await outbox.learn(park.token, "8.8")  # a second card of the same park only answers clicks
+    await outbox.learn(park.token, "slack", "8.8")  # a second card of the same park only answers clicks
     assert (await state(planted, card))[3] == "9.9"
 
 
@@ -213,7 +215,7 @@ async def test_the_cards_of_owner_calls_are_told_apart(planted: Planted, task: T
     calls = [await planted.call(task, number=n, round=None, ordinal=n) for n in (4, 5)]
     parks = [await planted.park(task, call) for call in calls]
     cards = [await planted.post(task, dedup_key=card_key(task, 1, None, n), round=None) for n in (4, 5)]
-    await planted.store.outbox.learn(parks[1].token, "9.9")
+    await planted.store.outbox.learn(parks[1].token, "slack", "9.9")
     assert [(await state(planted, card))[3] for card in cards] == [None, "9.9"]
 
 
@@ -222,13 +224,13 @@ async def test_a_park_about_the_task_itself_is_on_its_newest_card(planted: Plant
     park = await planted.park(task, None, kind=ParkKind.LIMIT)
     cards = [await planted.post(task, dedup_key=card_key(task, 1, n), round=n) for n in (1, 2)]
     await planted.post(task, kind=PostKind.REPORT)
-    await planted.store.outbox.learn(park.token, "9.9")
+    await planted.store.outbox.learn(park.token, "slack", "9.9")
     assert [(await state(planted, card))[3] for card in cards] == [None, "9.9"]
 
 
 async def test_a_token_nobody_has_teaches_nothing(planted: Planted, task: Task) -> None:
     card = await planted.post(task)
-    await planted.store.outbox.learn(Token("guessed"), "9.9")
+    await planted.store.outbox.learn(Token("guessed"), "slack", "9.9")
     assert (await state(planted, card))[3] is None
 
 

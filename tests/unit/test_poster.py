@@ -346,7 +346,7 @@ async def test_a_click_that_comes_before_the_posts_own_answer_counts(square: Squ
         name = await posts(view, route)
         token = (await square.view(task)).park.token
         await square.approve(task)
-        await square.store.outbox.learn(token, name)
+        await square.store.outbox.learn(token, "slack", name)
         return name
 
     board.post = slow  # type: ignore[method-assign]  # where a test may come between

@@ -45,11 +45,11 @@ class MemoryOutbox:
             with self._rows.transaction():
                 self._rows.posts.update(_settled(row, rev, outcome, self._rows.now()))
 
-    async def learn(self, park_token: Token, chat_ref: str) -> None:
+    async def learn(self, park_token: Token, surface: str, chat_ref: str) -> None:
         """The first message heard of is the card; of two (K18) the other one only answers clicks."""
         park = self._rows.parks.one("token", park_token)
         card = None if park is None else self._card_of(park)
-        if card is not None and card.post.chat_ref is None:
+        if card is not None and card.post.surface == surface and card.post.chat_ref is None:
             with self._rows.transaction():
                 self._rows.posts.update(replace(card, post=replace(card.post, chat_ref=chat_ref)))
 
