@@ -88,7 +88,7 @@ class Commanded:
     async def _card(self, view: ParkView) -> Card:
         roster = await self.desk.store.people.of(self.who.org)
         story = await self.desk.store.ledger.story(view.task.ref)
-        return card_with(self.desk.host, story, roster, {view.park.token}, self.room)
+        return card_with(self.desk, story, roster, {view.park.token}, self.room)
 
     async def _show(self, said: Line) -> Answer:
         code = call_code(said.values["CODE"])
@@ -103,7 +103,7 @@ class Commanded:
             (f"{task.code}.{c.number}", visible(c.tool), str(c.outcome or c.state)) for c in story.calls
         )
         name = visible(self.desk.agent(task.agent).name)
-        words = f"{task.code} {_state(task)}, {name}: {line(_goal(task), 400)}"
+        words = f"{task.code} {_state(task)}, {name}: {line(self.desk.redactor.redact(_goal(task)), 400)}"
         return Answer(
             words=words, table=Table(headings=("Call", "Tool", "Outcome"), rows=rows) if rows else None
         )
@@ -167,7 +167,8 @@ class Commanded:
         asked = said.values.get("N", "10")
         if not (asked.isascii() and asked.isdigit() and 1 <= int(asked) <= MANY):
             raise CommandError(f"say how many, from 1 to {MANY}: tasks 10")
-        found = await self.desk.store.ledger.find(self.who.org, Query(limit=int(asked)))
+        tasks = await self.desk.store.ledger.find(self.who.org, Query(limit=int(asked)))
+        found = self.desk.redactor.clean(tasks)  # before a goal is cut (I33)
         if not found:
             return Answer(words="No tasks yet. Say what is to be done.")
         rows = tuple((t.code, _state(t), visible(t.agent), line(_goal(t), LONGEST_GOAL)) for t in found)
@@ -194,7 +195,8 @@ class Commanded:
             task = None if received.ref is None else (await self.desk.store.ledger.story(received.ref)).task
         if task is None:
             raise CommandError("the task could not be opened; its inbox row says why")
-        return Answer(words=f"{task.code} opened for {visible(agent.name)}: {line(_goal(task), 200)}")
+        goal = line(self.desk.redactor.redact(_goal(task)), 200)
+        return Answer(words=f"{task.code} opened for {visible(agent.name)}: {goal}")
 
     async def _stop(self, said: Line) -> Answer:
         task = await self._task(said.values["TASK"])

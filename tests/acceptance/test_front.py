@@ -6,7 +6,6 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -47,8 +46,6 @@ from tests.conftest import Templates, migrated
 from tests.contract.planted_memory import MemoryPlanted
 from tests.contract.planted_sql import SqlPlanted
 from tests.postgres import Server
-
-FAR = datetime(2100, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
@@ -442,7 +439,6 @@ async def test_the_rest_of_a_card_is_approved_at_once_but_not_what_was_asked_ane
     slip, args = Slip(park_id=ParkId("p2"), token=Token("token-2")), {"order_id": "A1", "amount": 99}
     move = amend(first.token, args, slip, by=U1.id, surface="chat")
     await office.store.tasks.change((await office.task()).ref, move, Need(token=first.token, roster=True))
-    await office.planted.update("parks", {"created_at": FAR}, id="p2")  # a database's clock goes on
     answer = await ada.brings(stale)
     told = [f"t-1.{n} approved by U1. A worker runs it." for n in (2, 3)]
     assert answer.words.splitlines() == told
@@ -487,6 +483,19 @@ async def test_a_secret_in_a_form_is_a_mark_and_goes_out_as_it_was(office: Offic
     assert "hunter2" not in answer.words
     await office.last.works()
     assert office.world.effects == [("send_note", "y@example.test", note["text"])]
+
+
+@pytest.mark.rule("I33", "C8")
+async def test_the_mark_of_a_secret_never_goes_out_in_its_place(office: Office) -> None:
+    note = {"to": "x@example.test", "text": "the key is hunter2-of-the-shop"}
+    ada = await parked(office, calls(("send_note", note)), says("Sent."))
+    office.last.desk.redactor.register("SHOP_KEY", "hunter2-of-the-shop")
+    with pytest.raises(BadArguments, match="text: has a secret that is not shown"):
+        await ada.presses("t-1.1", Verb.EDIT, fields={"text": "here you are: [secret SHOP_KEY]"})
+    assert (await ada.types('edit t-1.1 text="[secret SHOP_KEY]!"')).words.startswith("text: has a secret")
+    await ada.presses("t-1.1", Verb.EDIT, fields={"text": "[secret] of mine"})  # ordinary words
+    await office.last.works()
+    assert office.world.effects == [("send_note", "x@example.test", "[secret] of mine")]
 
 
 # ── people ───────────────────────────────────────────────────────────────────────────────────
