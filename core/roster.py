@@ -7,6 +7,7 @@ it: nothing here is a tool, so no agent changes who decides about it (threats.md
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from shlex import quote
 from typing import Final, TypeAlias, assert_never
 
 from core.errors import InSeveral, NotYourDecision, RosterError
@@ -285,7 +286,8 @@ def _check_who(roster: Roster, who: tuple[str, ...]) -> None:
             continue
         person = _present(roster, PersonId(one))
         if not person.may_decide:
-            mend = f"python -m bot people role {person.name} approver"
+            roles = " ".join([Role.APPROVER, *sorted(person.roles)])
+            mend = f"python -m bot people role {quote(person.name)} {roles}"
             raise RosterError(f"{person.name} is no approver yet; say first: {mend}")
 
 
