@@ -7,13 +7,14 @@ from typing import Final
 
 from core.agents import Agent
 from core.answers import code_of, decided_words, edited_by
+from core.approvers import lets_run
 from core.audit import AuditEntry
 from core.cards import Card
 from core.chat import Answer, Table, Typed
 from core.codes import code_digest
 from core.commands import BY_NAME, Command, Line, listed, may, parse
 from core.decisions import Answering, Desk
-from core.errors import CommandError, NotYourDecision, ParkNotFound, RosterError, TaskNotFound
+from core.errors import CommandError, DecisionError, NotYourDecision, ParkNotFound, RosterError, TaskNotFound
 from core.host import chief_of, risks_of
 from core.ids import CallCode, EventKey, PersonId, call_code, task_number
 from core.intake import Intake, find_task, may_stop
@@ -119,12 +120,21 @@ class Commanded:
         words = next((said.values[name] for name in ("WHY", "HOW", "WORDS") if name in said.values), None)
         told = None if words is None else storable(words, LONGEST_WORDS)
         kind = DecisionKind(said.command.name)
+        await self._displayed(view, runs=lets_run(kind))
         decision = Decision(kind=kind, reason=told, and_stop="stop" in said.flags)
         decided = await self.desk.decide(self._answering(), view, decision)
         return Answer(words=decided_words(self.who.name, view, decided))
 
+    async def _displayed(self, view: ParkView, *, runs: bool) -> None:
+        """Raises DecisionError where a digest alone told of what is to run: its card is shown first (I32)."""
+        if runs and view.park.open and await self.desk.store.outbox.show(view.park.token):
+            raise DecisionError(
+                f"{code_of(view)} stands in a digest: its card is on its way, decide when you have seen it"
+            )
+
     async def _edit(self, said: Line) -> Answer:
         view = await self.desk.find(self.who, _call(said))
+        await self._displayed(view, runs=True)
         changes = edited_by(self.desk, view, said.changes)
         decision = Decision(kind=DecisionKind.EDIT)
         decided = await self.desk.decide(self._answering(), view, decision, changes=changes)
@@ -138,6 +148,7 @@ class Commanded:
             if found is None:
                 return Answer(words=f"{code_of(view)} can't be looked up now: it still may have gone out.")
             return Answer(words=decided_words(self.who.name, view, found))
+        await self._displayed(view, runs=lets_run(None, choice))
         decision = Decision(kind=DecisionKind.CHOICE, choice=choice)
         decided = await self.desk.decide(self._answering(), view, decision)
         return Answer(words=decided_words(self.who.name, view, decided))

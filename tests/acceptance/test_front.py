@@ -447,6 +447,23 @@ async def test_the_rest_of_a_card_is_approved_at_once_but_not_what_was_asked_ane
     assert office.world.effects == [("refund", "A2", Decimal(2)), ("refund", "A3", Decimal(3))]
 
 
+@pytest.mark.rule("I32", "I39")
+@pytest.mark.parametrize("command", ["approve {}", "edit {} amount=3"])
+async def test_what_stands_in_a_digest_alone_is_shown_before_a_command_lets_it_run(
+    office: Office, command: str
+) -> None:
+    ada = await parked(office, *REFUND_SCRIPT[:1] * 13, says("Done."))
+    for n in range(12):
+        await ada.says(f"/new refund plate {n}")
+    await office.last.works()
+    (code,) = {f"t-{n}.1" for n in range(1, 14)} - {row.code for _, row in office.chat.cards()}
+    answer = await ada.types(command.format(code))
+    assert answer.words == f"{code} stands in a digest: its card is on its way, decide when you have seen it."
+    await office.last.works()
+    assert office.chat.row(code).status is None
+    assert f"{code} approved" in (await ada.types(command.format(code))).words
+
+
 async def test_editing_begins_with_a_form_of_what_may_be_changed(office: Office) -> None:
     ada = await parked(office)
     form = (await ada.presses("t-1.1", Verb.EDIT)).form
