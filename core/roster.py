@@ -71,7 +71,7 @@ class SetRoles:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """They have left: their name stays in what they decided, their accounts are nobody's."""
+    """They have left: their name stays in what they decided, their accounts are nobody's, no cards go there."""
 
     person: PersonId
 
@@ -124,7 +124,11 @@ def changed(roster: Roster, by: Person, change: RosterChange, new: PersonId) -> 
         case Remove():
             gone = replace(_present(roster, change.person), left=True)
             links = tuple((person, a) for person, a in roster.accounts if person != gone.id)
-            return replace(_kept_owner(roster, gone), accounts=links)
+            own = {
+                Route(surface=a.surface, ref=ref) for a in _held(roster, gone) for ref in (a.ref, f"@{a.ref}")
+            }
+            routes = tuple((agent, route) for agent, route in roster.routes if route not in own)
+            return replace(_kept_owner(roster, gone), accounts=links, routes=routes)
         case Link():
             return _linked(roster, _present(roster, change.person).id, (change.account,))
         case SetRule():
@@ -210,6 +214,10 @@ def _linked(roster: Roster, person: PersonId, accounts: Iterable[Account]) -> Ro
         holders[account] = person
     links = sorted(holders.items(), key=lambda link: (link[0].surface, link[0].ref))
     return replace(roster, accounts=tuple((holder, account) for account, holder in links))
+
+
+def _held(roster: Roster, person: Person) -> list[Account]:
+    return [account for holder, account in roster.accounts if holder == person.id]
 
 
 def place_named(text: str) -> tuple[str, str]:

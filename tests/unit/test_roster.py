@@ -98,6 +98,16 @@ def test_a_name_that_misleads_is_refused(name: str, words: str) -> None:
     assert words in refused(replace(EVE, name=name))
 
 
+@pytest.mark.rule("I14")
+def test_no_card_goes_to_somebody_who_has_left() -> None:
+    other = SetRoute(agent="", route=Route(surface=U2.surface, ref="C1"))
+    own = [
+        SetRoute(agent=f"a{n}", route=Route(surface=U2.surface, ref=f"{at}{U2.ref}"))
+        for n, at in ((1, ""), (2, "@"))
+    ]
+    assert after(Link(BEN.id, U2), other, *own, Remove(BEN.id)).routes == after(other).routes
+
+
 def test_the_mend_for_who_is_no_approver_can_be_typed_and_takes_no_role_away() -> None:
     mary = replace(EVE, name="Mary Ann")
     team = after(mary)
