@@ -71,7 +71,7 @@ class SetRoles:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """They have left: their name stays in what they decided, their accounts are nobody's, no cards go there."""
+    """They have left: their name stays in what they decided, no account is theirs, no cards go there."""
 
     person: PersonId
 
