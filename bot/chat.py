@@ -30,7 +30,7 @@ from adapters.console import (
 from bot.commands.decide import decide, decided_line, form_of, looked_up
 from bot.commands.session import SURFACE, Session, session, terminal, words
 from bot.commands.table import print_answer
-from core.answers import code_of
+from core.answers import as_it_was, code_of, shown_input
 from core.cards import Card, Row, Verb
 from core.chat import ChatMessage, Place, Typed
 from core.errors import BadArguments, DecisionError, GatepostError
@@ -283,7 +283,7 @@ class Talk:
         app, tokens = self.here.app, {view.park.token for view in views}
         roster = await app.store.people.of(self.here.who.org)
         story = await app.store.ledger.story(views[0].task.ref)
-        return app.desk.redactor.clean(card_with(app.host, story, roster, tokens))
+        return app.desk.redactor.clean(card_with(app.desk, story, roster, tokens))
 
     def _show(self, shown: Card) -> None:
         """Every row of the card, those that stand above already left out."""
@@ -362,11 +362,12 @@ class Talk:
         changes: dict[str, Json] = {}
         if (made := form_of(self.here, view)) is None:
             return changes
+        desk = self.here.app.desk
         for asked in made.inputs:
-            self.screen.print(field_view(self.here.app.desk.redactor.clean(asked)))
+            self.screen.print(field_view(shown_input(desk, asked)))
             while typed := await self._typed(asked):
                 try:
-                    changes |= filled(made, {asked.name: typed})
+                    changes |= filled(made, {asked.name: as_it_was(desk, made, asked.name, typed)})
                     break
                 except BadArguments as error:
                     self._complain(error)

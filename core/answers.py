@@ -1,12 +1,14 @@
 """What a person typed into a form means, and what they are told of what they just decided."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
 from core.calls import Outcome
 from core.decisions import Desk
-from core.forms import Form, changes_in, form
+from core.errors import BadArguments
+from core.forms import Form, Input, changes_in, form
 from core.forms import Typed as Filled
 from core.moves.past import said
 from core.moves.people import Decided
@@ -36,19 +38,45 @@ def edited_by(desk: Desk, view: ParkView, typed: Mapping[str, Filled]) -> dict[s
     if tool is None or view.call is None:
         return dict(typed)
     made = form(tool, view.call.args)
-    return changes_in(made, {name: _as_it_was(desk, made, name, text) for name, text in typed.items()})
+    return changes_in(made, {name: as_it_was(desk, made, name, text) for name, text in typed.items()})
 
 
 def shown_form(desk: Desk, made: Form) -> Form:
     """*made* as a person may see it: a secret is a mark, and left as it stands it changes nothing."""
-    return replace(made, inputs=desk.redactor.clean(made.inputs))
+    return replace(made, inputs=tuple(shown_input(desk, asked) for asked in made.inputs))
 
 
-def _as_it_was(desk: Desk, made: Form, name: str, text: Filled) -> Filled:
-    """The field's own text where what a person was shown of it came back."""
+def shown_input(desk: Desk, asked: Input) -> Input:
+    """One field of such a form; what is called a secret is a mark whatever it looks like."""
+    return replace(desk.redactor.clean(asked), value=_shown(desk, asked))
+
+
+def _shown(desk: Desk, asked: Input) -> str:
+    (value,) = desk.redactor.clean({asked.name: asked.value}).values()
+    return str(value)
+
+
+def as_it_was(desk: Desk, made: Form, name: str, given: Filled) -> Filled:
+    """The field's own text where what a person was shown of it came back.
+
+    Raises BadArguments where it came back changed, a mark in it still: that would run in the secret's place.
+    """
     asked = made.input(name)
-    same = asked is not None and isinstance(text, str) and text == desk.redactor.redact(asked.value)
-    return asked.value if same and asked is not None else text
+    if asked is None or isinstance(given, bool):
+        return given
+    text = given if isinstance(given, str) else "\n".join(given)
+    shown = _shown(desk, asked)
+    if text == shown:
+        return asked.value
+    if shown != asked.value and any(mark in text for mark in _MARK.findall(shown)):
+        raise BadArguments(
+            {name: "has a secret that is not shown; leave it as it stands, or write it all anew"}
+        )
+    return given
+
+
+_MARK: Final = re.compile(r"\[secret[^\]\n]*\]")
+"""What stands for a secret in a text that was redacted."""
 
 
 def code_of(view: ParkView) -> str:

@@ -21,6 +21,7 @@ from core.ids import CallCode
 from core.parks import Choice, Park, ParkKind
 from core.people import Roster
 from core.ports import Story
+from core.redact import Redactor
 from core.shown import Field, beginnings, fields_of, shown_whole
 from core.tasks import Json, MessageKind, Task
 from core.visible import line, visible
@@ -32,6 +33,7 @@ from core.wording import (
     asked,
     day,
     earlier,
+    left_out,
     own_words,
     recipient,
     standing_in,
@@ -184,25 +186,29 @@ def card(
     roster: Roster,
     host: BaseHost,
     room: int | None = None,
+    redactor: Redactor | None = None,
 ) -> Card:
     """The card of these parks of *story*'s task, the newest version of each call alone.
 
     *room*: characters of arguments that the surface shows of a row; None: it shows all, however long.
+    *redactor*: takes the secrets out before anything is cut, so that no part of one stays (I33).
     """
     newest = list({(p.call_id, p.kind): (p, c) for p, c in sorted(pairs, key=_age)}.values())
     newest.sort(key=lambda pair: _order(pair[0], pair[1]))
     task, texts = story.task, heard(story.messages, story.calls)
-    made = _Rows(story=story, roster=roster, host=host, room=room, texts=texts)
+    own = _said(story, [c for _, c in newest if c is not None])
+    goal, said = (task.goal, own) if redactor is None else redactor.clean((task.goal, own))
+    made = _Rows(story=story, roster=roster, host=host, room=room, texts=texts, redactor=redactor)
     since = "your last words" if task.requester else "it was started"
     outside = f"Read from outside since {since}: {', '.join(map(visible, sources(texts)))}."
     return Card(
         task_code=task.code,
         agent=made.name_of(task.agent),
-        goal=line(" ".join(_goal(task.goal).split()), LONGEST_GOAL),
+        goal=line(" ".join(_goal(goal).split()), LONGEST_GOAL),
         rows=tuple(made.row(p, c) for p, c in newest),
         unread=task.unread,
         asked=asked(task, roster),
-        said=own_words(_said(story, [c for _, c in newest if c is not None])),
+        said=own_words(said),
         outside=outside if texts else None,
     )
 
@@ -242,6 +248,7 @@ class _Rows:
     host: BaseHost
     room: int | None
     texts: tuple[Heard, ...]
+    redactor: Redactor | None
 
     def name_of(self, agent: str) -> str:
         """The name that the agent of this key is shown by."""
@@ -249,10 +256,14 @@ class _Rows:
         return visible(found.name if found else agent)
 
     def row(self, park: Park, call: Call | None) -> Row:
+        whole = call is None or shown_whole(call.args, call.proposed_args, self.room)
+        url = park.shown.get("url")  # is to be pressed: the view's own redaction leaves it whole
+        runs = call.args if call else {}
+        if self.redactor is not None:
+            park, call = self.redactor.clean((park, call))
         task, args = self.story.task, call.args if call else {}
         question, suggestions = _question(park, args)
         fields = self._fields(call, () if question is None else ("question", "suggestions"))
-        whole = call is None or shown_whole(args, call.proposed_args, self.room)
         most = LONGEST_ASIDE if self.room is None else ASIDE_IN_ROOM
         each = LONGEST_EARLIER if self.room is None else EARLIER_IN_ROOM
         return Row(
@@ -273,10 +284,10 @@ class _Rows:
             suggestions=suggestions,
             seen=aside(park.shown["seen"], most) if "seen" in park.shown else None,
             preview=aside(park.shown["preview"], most) if "preview" in park.shown else None,
-            url=visible(str(park.shown["url"])) if park.shown.get("url") else None,
+            url=visible(str(url)) if url else None,
             earlier=tuple(earlier(one, self.name_of, each) for one in park.shown.get("earlier", ())),
-            repeats=standing_in(repeated(args, self.texts)) if park.open else (),
-            warnings=warnings(args) if park.open else (),
+            repeats=standing_in(repeated(runs, self.texts)) if park.open else (),
+            warnings=(*left_out(runs, args), *warnings(args)) if park.open else (),
             whole=() if whole else fields,
         )
 

@@ -7,13 +7,14 @@ from typing import Final
 
 from core.agents import Agent
 from core.answers import code_of, decided_words, edited_by
+from core.approvers import lets_run
 from core.audit import AuditEntry
 from core.cards import Card
 from core.chat import Answer, Table, Typed
 from core.codes import code_digest
 from core.commands import BY_NAME, Command, Line, listed, may, parse
 from core.decisions import Answering, Desk
-from core.errors import CommandError, NotYourDecision, ParkNotFound, RosterError, TaskNotFound
+from core.errors import CommandError, DecisionError, NotYourDecision, ParkNotFound, RosterError, TaskNotFound
 from core.host import chief_of, risks_of
 from core.ids import CallCode, EventKey, PersonId, call_code, task_number
 from core.intake import Intake, find_task, may_stop
@@ -89,7 +90,7 @@ class Commanded:
     async def _card(self, view: ParkView) -> Card:
         roster = await self.desk.store.people.of(self.who.org)
         story = await self.desk.store.ledger.story(view.task.ref)
-        return card_with(self.desk.host, story, roster, {view.park.token}, self.room)
+        return card_with(self.desk, story, roster, {view.park.token}, self.room)
 
     async def _show(self, said: Line) -> Answer:
         code = call_code(said.values["CODE"])
@@ -104,7 +105,7 @@ class Commanded:
             (f"{task.code}.{c.number}", visible(c.tool), str(c.outcome or c.state)) for c in story.calls
         )
         name = visible(self.desk.agent(task.agent).name)
-        words = f"{task.code} {_state(task)}, {name}: {line(_goal(task), 400)}"
+        words = f"{task.code} {_state(task)}, {name}: {line(self.desk.redactor.redact(_goal(task)), 400)}"
         return Answer(
             words=words, table=Table(headings=("Call", "Tool", "Outcome"), rows=rows) if rows else None
         )
@@ -120,12 +121,21 @@ class Commanded:
         words = next((said.values[name] for name in ("WHY", "HOW", "WORDS") if name in said.values), None)
         told = None if words is None else storable(words, LONGEST_WORDS)
         kind = DecisionKind(said.command.name)
+        await self._displayed(view, runs=lets_run(kind))
         decision = Decision(kind=kind, reason=told, and_stop="stop" in said.flags)
         decided = await self.desk.decide(self._answering(), view, decision)
         return Answer(words=decided_words(self.who.name, view, decided))
 
+    async def _displayed(self, view: ParkView, *, runs: bool) -> None:
+        """Raises DecisionError where a digest alone told of what is to run: its card is shown first (I32)."""
+        if runs and view.park.open and await self.desk.store.outbox.show(view.park.token):
+            raise DecisionError(
+                f"{code_of(view)} stands in a digest: its card is on its way, decide when you have seen it"
+            )
+
     async def _edit(self, said: Line) -> Answer:
         view = await self.desk.find(self.who, _call(said))
+        await self._displayed(view, runs=True)
         changes = edited_by(self.desk, view, said.changes) if view.park.open else {}
         decision = Decision(kind=DecisionKind.EDIT)
         decided = await self.desk.decide(self._answering(), view, decision, changes=changes)
@@ -139,6 +149,7 @@ class Commanded:
             if found is None:
                 return Answer(words=f"{code_of(view)} can't be looked up now: it still may have gone out.")
             return Answer(words=decided_words(self.who.name, view, found))
+        await self._displayed(view, runs=lets_run(None, choice))
         decision = Decision(kind=DecisionKind.CHOICE, choice=choice)
         decided = await self.desk.decide(self._answering(), view, decision)
         return Answer(words=decided_words(self.who.name, view, decided))
@@ -168,7 +179,8 @@ class Commanded:
         asked = said.values.get("N", "10")
         if not (asked.isascii() and asked.isdigit() and 1 <= int(asked) <= MANY):
             raise CommandError(f"say how many, from 1 to {MANY}: tasks 10")
-        found = await self.desk.store.ledger.find(self.who.org, Query(limit=int(asked)))
+        tasks = await self.desk.store.ledger.find(self.who.org, Query(limit=int(asked)))
+        found = self.desk.redactor.clean(tasks)  # before a goal is cut (I33)
         if not found:
             return Answer(words="No tasks yet. Say what is to be done.")
         rows = tuple((t.code, _state(t), visible(t.agent), line(_goal(t), LONGEST_GOAL)) for t in found)
@@ -189,12 +201,12 @@ class Commanded:
         key = EventKey(source=self.surface, event_id=self.typed.event_id)
         event = Event(key=key, org=self.who.org, kind=EventKind.MESSAGE, body=body)
         await self.desk.store.inbox.receive(event)
-        task = await Intake(desk=self.desk).apply(
-            event
-        )  # again where it broke off; what it opened, where not
+        # Applied again where it broke off; where it did not, what it opened.
+        task = await Intake(desk=self.desk).apply(event)
         if task is None:
             raise CommandError("the task could not be opened; its inbox row says why")
-        opened = f"{task.code} opened for {visible(agent.name)}: {line(_goal(task), 200)}"
+        goal = line(self.desk.redactor.redact(_goal(task)), 200)
+        opened = f"{task.code} opened for {visible(agent.name)}: {goal}"
         held = await held_back(self.desk.store.people, self.who.org, agent)
         return Answer(words=opened if held is None else f"{opened}\n{held}")
 

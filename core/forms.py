@@ -83,6 +83,7 @@ def form(tool: Tool, args: Mapping[str, Json]) -> Form:
 def _input(tool: Tool, args: Mapping[str, Json], name: str) -> Input:
     said, types = schemas.declared(tool.parameters, name), schemas.types(tool.parameters, name)
     kind = _kind(said, types, args.get(name))
+    choices = _choices(said, kind)
     return Input(
         name=name,
         kind=kind,
@@ -90,8 +91,8 @@ def _input(tool: Tool, args: Mapping[str, Json], name: str) -> Input:
         description=visible(str(said.get("description", ""))),
         required=name in tool.parameters.get("required", ()),
         limits=", ".join(words.format(_plain(said[key])) for key, words in _LIMITS.items() if key in said),
-        choices=_choices(said, kind),
-        value=_text(kind, args[name]) if name in args else "",
+        choices=choices,
+        value=_text(kind, args[name], choices) if name in args else "",
         present=name in args,
     )
 
@@ -130,13 +131,15 @@ def _choices(said: Mapping[str, Json], kind: Kind) -> tuple[str, ...]:
     return tuple(map(shown_value, of.get("enum", ())))
 
 
-def _text(kind: Kind, value: Json) -> str:
+def _text(kind: Kind, value: Json, choices: Sequence[str]) -> str:
     """*value* as the text of its field; nothing in it is hidden, and `raw` has it again."""
     if kind is Kind.CHOICE:
         return shown_value(value)
     if value is None:
         return ""
     if kind is Kind.LIST and isinstance(value, list):
+        if choices:  # as they are named there, that each is read as itself again
+            return "\n".join(map(shown_value, value))
         return "\n".join(visible(one) if isinstance(one, str) else dump(one) for one in value)
     if kind is Kind.BOOLEAN and isinstance(value, bool):
         return "yes" if value else "no"

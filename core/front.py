@@ -144,7 +144,8 @@ class Front:
     async def _told(self, text: str, meant: Routed, who: Person) -> tuple[str, str | None]:
         match meant:
             case Unclear(tasks=tasks):
-                listed = "; ".join(f"{t.code}: {line(_goal(t), 60)}" for t in tasks)
+                clean = self.desk.redactor.redact  # before it is cut (I33)
+                listed = "; ".join(f"{t.code}: {line(clean(_goal(t)), 60)}" for t in tasks)
                 return (
                     f"Which one? {listed}. Begin with its code, or with /new.",
                     "it may be about several tasks",
@@ -303,7 +304,7 @@ class Front:
     async def _card(self, view: ParkView, tokens: Collection[Token]) -> Card:
         roster = await self.desk.store.people.of(view.task.org)
         story = await self.desk.store.ledger.story(view.task.ref)
-        return card_with(self.desk.host, story, roster, tokens, self.room)
+        return card_with(self.desk, story, roster, tokens, self.room)
 
     # ── commands ─────────────────────────────────────────────────────────────────────────────
 

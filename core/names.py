@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from core.errors import RosterError
+from core.lookalikes import mixed
 from core.nearest import nearest
 from core.people import Person, Role, Roster
 from core.visible import visible
@@ -19,17 +20,23 @@ def check_name(name: str, others: Iterable[str], what: str = "person") -> None:
     """*name* can be a *what*'s beside *others*. Raises RosterError."""
     shown = visible(name[:LONGEST_NAME])
     if not name.strip() or name != name.strip():
-        raise RosterError(f"a {what}'s name has at least one character, and no space around it")
+        raise RosterError(f"{_a(what)}'s name has at least one character, and no space around it")
     if len(name) > LONGEST_NAME:
         raise RosterError(f"the name {shown}… is longer than {LONGEST_NAME} characters; take a shorter one")
     if visible(name) != name:
         raise RosterError(f"the name {shown} has hidden characters; type it anew")
+    if alike := mixed(name):
+        raise RosterError(f"{alike[0]}, which look alike; type the name anew in one alphabet")
     if wrong := {"@", ","} & set(name):
         raise RosterError(f"the name {shown} has {' and '.join(sorted(wrong))} in it; take one without")
     if _folded(name) in _TAKEN:
         raise RosterError(f"{shown} is a word of the commands; take another name")
     if _folded(name) in {_folded(other) for other in others}:
-        raise RosterError(f"there is a {what} called {shown} already; add a second name")
+        raise RosterError(f"there is {_a(what)} called {shown} already; add a second name")
+
+
+def _a(what: str) -> str:
+    return f"an {what}" if what[0] in "aeiou" else f"a {what}"
 
 
 def same(one: str, other: str) -> bool:

@@ -55,7 +55,7 @@ class Redactor:
     def register(self, name: str, value: str) -> None:
         """*value* is shown as ``[secret name]`` from here on, in whatever form; too short a one is not."""
         mark = f"[secret {_NAME.sub('-', name).strip('-') or 'value'}]"
-        if len(value) < SHORTEST or value in self._forms:
+        if len(value) < SHORTEST or not value.strip() or value in self._forms:
             return
         for form in _base64_of(value):
             self._encoded.setdefault(form, mark)

@@ -8,7 +8,6 @@ from typing import TypeAlias
 from core.calls import Call
 from core.cards import Card, Row, card, reminder
 from core.decisions import Desk
-from core.host import BaseHost
 from core.ids import ParkId, TaskRef, Token
 from core.parks import Park
 from core.people import Roster
@@ -134,7 +133,7 @@ class Rendering:
 
     def _reminder(self, story: Story, park_id: ParkId) -> str | None:
         """That a park still waits; None where it does not any more."""
-        for park, call in pairs_of(story):
+        for park, call in self.desk.redactor.clean(pairs_of(story)):  # before its title is cut (I33)
             if park.id == park_id and park.open:
                 return reminder(story.task, self.desk.agent(story.task.agent), park, call)
         return None
@@ -183,7 +182,7 @@ def place_of(post: Post) -> Place:
 def card_of(desk: Desk, story: Story, roster: Roster, place: Place, room: int | None = None) -> Card | None:
     """The card of *place* on a surface with *room*; None while it has no park to show."""
     shown = [(p, c) for p, c in pairs_of(story) if _is_on(p, c, place)]
-    return card(story, shown, roster, desk.host, room) if shown else None
+    return card(story, shown, roster, desk.host, room, desk.redactor) if shown else None
 
 
 def place(view: ParkView) -> tuple[object, ...]:
@@ -195,11 +194,11 @@ def place(view: ParkView) -> tuple[object, ...]:
 
 
 def card_with(
-    host: BaseHost, story: Story, roster: Roster, tokens: Collection[Token], room: int | None = None
+    desk: Desk, story: Story, roster: Roster, tokens: Collection[Token], room: int | None = None
 ) -> Card:
     """The card of the parks of these *tokens*, wherever else they stand as well."""
     shown = [(p, c) for p, c in pairs_of(story) if p.token in tokens]
-    return card(story, shown, roster, host, room)
+    return card(story, shown, roster, desk.host, room, desk.redactor)
 
 
 def open_on(story: Story, place: Place) -> list[tuple[Park, Call | None]]:

@@ -7,6 +7,7 @@ it: nothing here is a tool, so no agent changes who decides about it (threats.md
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from shlex import quote
 from typing import Final, TypeAlias, assert_never
 
 from core.errors import InSeveral, NotYourDecision, RosterError
@@ -70,7 +71,7 @@ class SetRoles:
 
 @dataclass(frozen=True, slots=True)
 class Remove:
-    """They have left: their name stays in what they decided, their accounts are nobody's."""
+    """They have left: their name stays in what they decided, no account is theirs, no cards go there."""
 
     person: PersonId
 
@@ -123,7 +124,11 @@ def changed(roster: Roster, by: Person, change: RosterChange, new: PersonId) -> 
         case Remove():
             gone = replace(_present(roster, change.person), left=True)
             links = tuple((person, a) for person, a in roster.accounts if person != gone.id)
-            return replace(_kept_owner(roster, gone), accounts=links)
+            own = {
+                Route(surface=a.surface, ref=ref) for a in _held(roster, gone) for ref in (a.ref, f"@{a.ref}")
+            }
+            routes = tuple((agent, route) for agent, route in roster.routes if route not in own)
+            return replace(_kept_owner(roster, gone), accounts=links, routes=routes)
         case Link():
             return _linked(roster, _present(roster, change.person).id, (change.account,))
         case SetRule():
@@ -211,6 +216,10 @@ def _linked(roster: Roster, person: PersonId, accounts: Iterable[Account]) -> Ro
     return replace(roster, accounts=tuple((holder, account) for account, holder in links))
 
 
+def _held(roster: Roster, person: Person) -> list[Account]:
+    return [account for holder, account in roster.accounts if holder == person.id]
+
+
 def place_named(text: str) -> tuple[str, str]:
     """The surface and the name on it that ``slack:T1:C1`` spells. Raises RosterError."""
     surface, colon, ref = text.strip().partition(":")
@@ -285,7 +294,8 @@ def _check_who(roster: Roster, who: tuple[str, ...]) -> None:
             continue
         person = _present(roster, PersonId(one))
         if not person.may_decide:
-            mend = f"python -m bot people role {person.name} approver"
+            roles = " ".join([Role.APPROVER, *sorted(person.roles)])
+            mend = f"python -m bot people role {quote(person.name)} {roles}"
             raise RosterError(f"{person.name} is no approver yet; say first: {mend}")
 
 

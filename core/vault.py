@@ -23,7 +23,7 @@ def check_secret(name: str, value: str) -> None:
     """*value* may be kept as *name*. Raises SecretError, which says nothing of the value."""
     if _NAME.fullmatch(name) is None:
         raise SecretError("a secret's name is of letters, digits and _.:/@-, up to 100 of them")
-    if not SHORTEST <= len(value) <= LONGEST:
+    if len(value.strip()) < SHORTEST or len(value) > LONGEST:
         raise SecretError(f"{name}: a secret has from {SHORTEST} to {LONGEST:,} characters")
     try:
         value.encode()

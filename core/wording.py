@@ -181,6 +181,16 @@ def warnings(args: Mapping[str, Json]) -> tuple[str, ...]:
     return (*found[:MOST_WARNINGS], *([f"{more} more of the kind"] if more > 0 else []))
 
 
+def left_out(runs: Mapping[str, Json], shown: Mapping[str, Json]) -> tuple[str, ...]:
+    """That not all of what *runs* is *shown*: words in quotes behind ``password=`` may be none."""
+    names = [visible(name) for name, value in shown.items() if runs.get(name) != value]
+    if not names:
+        return ()
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    said = f"{', '.join(names[:3])}{more}"
+    return (f"{said}: what is a secret, or looks like one, is not shown, and runs as well",)
+
+
 def _warned(name: str, value: Json) -> Iterator[str]:
     texts = [text[:SCANNED].replace("\r\n", "\n") for text in _texts(value)]
     unseen = dict.fromkeys(c for text in texts if (c := hidden(text)) is not None)

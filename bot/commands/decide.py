@@ -6,10 +6,10 @@ from rich.text import Text
 
 from adapters.console import led
 from bot.commands.session import SURFACE, Session, call_named, console, session, task_named, words
-from core.answers import code_of, decided_words
+from core.answers import code_of, decided_words, edited_by
 from core.decisions import Answering
 from core.errors import BadArguments, DecisionError, ParkNotFound
-from core.forms import Form, changes_in, form
+from core.forms import Form, form
 from core.ids import call_code
 from core.lookups import look_up
 from core.moves.people import Decided, Decision
@@ -123,12 +123,11 @@ def changes_of(here: Session, view: ParkView, assignments: Sequence[str]) -> dic
         if not equals:
             wrong[visible(field)] = "write it as field=value"
         given[field] = value
-    changes: dict[str, Json] = dict(given)
-    if (made := form_of(here, view)) is not None:
-        try:
-            changes = changes_in(made, given)
-        except BadArguments as error:
-            wrong = {**error.problems, **wrong}
+    changes: dict[str, Json] = {}
+    try:
+        changes = edited_by(here.app.desk, view, given)
+    except BadArguments as error:
+        wrong = {**error.problems, **wrong}
     if wrong:
         raise BadArguments(wrong)
     return changes

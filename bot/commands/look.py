@@ -103,7 +103,7 @@ async def pending(as_: str | None) -> None:
             together[place(view)].append(view)
         for group in together.values():
             story = await app.store.ledger.story(group[0].task.ref)
-            shown = card_with(app.host, story, roster, {view.park.token for view in group})
+            shown = card_with(app.desk, story, roster, {view.park.token for view in group})
             screen.print(CardView(app.desk.redactor.clean(shown), Answers.COMMANDS))
     if not views:
         screen.print("Nothing waits.")

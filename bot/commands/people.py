@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from shlex import quote
 
 from rich import box
 from rich.table import Table
@@ -65,7 +66,9 @@ async def add(name: str, roles: Sequence[Role], accounts: Sequence[str], as_: st
     links = tuple(_account(spelt) for spelt in accounts)
     roster = await _save(Add(name=name, roles=frozenset(roles), accounts=links), as_)
     person = named(roster, name)
-    joins = ", ".join(_accounts(roster, person)) or f"no account yet: python -m bot people invite {name}"
+    joins = (
+        ", ".join(_accounts(roster, person)) or f"no account yet: python -m bot people invite {quote(name)}"
+    )
     _say(person.name, f" is there: {roles_words(person.roles)}; {joins}")
 
 

@@ -408,6 +408,7 @@ def amend(token: Token, args: Json, slip: Slip, *, by: PersonId, surface: str) -
             raise OutOfDate(version=park.version)
         changed_hash = hash_of(work.task, call, args)
         old, new = amended(park, call, args, changed_hash, slip)
+        new = replace(new, created_at=at)  # who pressed a button that is older has not seen it
         change = Change(
             task=work.task,
             calls=(replace(call, args=args, args_hash=changed_hash),),

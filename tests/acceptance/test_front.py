@@ -6,7 +6,6 @@ import logging
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
@@ -53,8 +52,6 @@ from tests.conftest import Templates, migrated
 from tests.contract.planted_memory import MemoryPlanted
 from tests.contract.planted_sql import SqlPlanted
 from tests.postgres import Server
-
-FAR = datetime(2100, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture(params=["memory", "sqlite", "postgres"])
@@ -555,7 +552,6 @@ async def test_the_rest_of_a_card_is_approved_at_once_but_not_what_was_asked_ane
     slip, args = Slip(park_id=ParkId("p2"), token=Token("token-2")), {"order_id": "A1", "amount": 99}
     move = amend(first.token, args, slip, by=U1.id, surface="chat")
     await office.store.tasks.change((await office.task()).ref, move, Need(token=first.token, roster=True))
-    await office.planted.update("parks", {"created_at": FAR}, id="p2")  # a database's clock goes on
     answer = await ada.brings(stale)
     told = [f"t-1.{n} approved by U1. A worker runs it." for n in (2, 3)]
     assert answer.words.splitlines() == told
@@ -601,6 +597,23 @@ async def test_an_edit_that_comes_too_late_is_told_so_whatever_is_wrong_with_it(
     await office.seat(U2).presses("t-1.1", Verb.APPROVE)
     assert (await ada.brings(late)).words.startswith("U2 approved it at ")
     assert (await ada.types("edit t-1.1 amount=ten")).words.startswith("U2 approved it at ")
+
+
+@pytest.mark.rule("I32", "I39")
+@pytest.mark.parametrize("command", ["approve {}", "edit {} amount=3"])
+async def test_what_stands_in_a_digest_alone_is_shown_before_a_command_lets_it_run(
+    office: Office, command: str
+) -> None:
+    ada = await parked(office, *REFUND_SCRIPT[:1] * 13, says("Done."))
+    for n in range(12):
+        await ada.says(f"/new refund plate {n}")
+    await office.last.works()
+    (code,) = {f"t-{n}.1" for n in range(1, 14)} - {row.code for _, row in office.chat.cards()}
+    answer = await ada.types(command.format(code))
+    assert answer.words == f"{code} stands in a digest: its card is on its way, decide when you have seen it."
+    await office.last.works()
+    assert office.chat.row(code).status is None
+    assert f"{code} approved" in (await ada.types(command.format(code))).words
 
 
 async def test_editing_begins_with_a_form_of_what_may_be_changed(office: Office) -> None:
@@ -657,6 +670,19 @@ async def test_what_a_member_asks_for_waits_for_a_click_whatever_is_allowed(offi
     await office.last.works()
     assert office.chat.row("t-2.1").status is None
     assert office.world.effects == [REFUNDED]
+
+
+@pytest.mark.rule("I33", "C8")
+async def test_the_mark_of_a_secret_never_goes_out_in_its_place(office: Office) -> None:
+    note = {"to": "x@example.test", "text": "the key is hunter2-of-the-shop"}
+    ada = await parked(office, calls(("send_note", note)), says("Sent."))
+    office.last.desk.redactor.register("SHOP_KEY", "hunter2-of-the-shop")
+    with pytest.raises(BadArguments, match="text: has a secret that is not shown"):
+        await ada.presses("t-1.1", Verb.EDIT, fields={"text": "here you are: [secret SHOP_KEY]"})
+    assert (await ada.types('edit t-1.1 text="[secret SHOP_KEY]!"')).words.startswith("text: has a secret")
+    await ada.presses("t-1.1", Verb.EDIT, fields={"text": "[secret] of mine"})  # ordinary words
+    await office.last.works()
+    assert office.world.effects == [("send_note", "x@example.test", "[secret] of mine")]
 
 
 # ── people ───────────────────────────────────────────────────────────────────────────────────

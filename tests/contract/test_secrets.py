@@ -83,6 +83,7 @@ async def test_what_is_put_or_opened_is_shown_to_nobody_from_then_on(
         ("a b", VALUE, "a secret's name is of letters, digits and _.:/@-, up to 100 of them"),
         ("x" * 101, VALUE, "a secret's name is of letters, digits and _.:/@-, up to 100 of them"),
         ("SHOP", "12345", "SHOP: a secret has from 6 to 20,000 characters"),
+        ("SHOP", " \n  12 \n", "SHOP: a secret has from 6 to 20,000 characters"),
         ("SHOP", "x" * 20_001, "SHOP: a secret has from 6 to 20,000 characters"),
         ("SHOP", "broken\ud800", "SHOP: this secret has characters that are none"),
     ],

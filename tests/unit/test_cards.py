@@ -19,6 +19,7 @@ from core.moves.people import Click, Decision, Spare, decide
 from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState, Slip
 from core.people import Organization, Person, Role, Roster
 from core.ports import Story
+from core.redact import Redactor
 from core.shown import ROOM
 from core.tasks import Json, Message, MessageKind, Origin, Task, TaskState
 from core.tools import Tool, ToolContext
@@ -129,11 +130,12 @@ def drawn(
     said: tuple[Message, ...] = (GOAL,),
     about: Task | None = None,
     room: int | None = None,
+    redactor: Redactor | None = None,
 ) -> Card:
     calls = tuple(c for _, c in pairs if c is not None) + others
     parks = tuple(p for p, _ in pairs)
     story = Story(task=about or task(), messages=said, calls=calls, parks=parks, audit=())
-    return card(story, pairs, ROSTER, Host(), room)
+    return card(story, pairs, ROSTER, Host(), room, redactor)
 
 
 def only(shown: Card) -> Row:
@@ -275,6 +277,45 @@ def test_what_was_sent_before_reads_like_a_sentence() -> None:
     }
     row = only(drawn((park(shown={"earlier": [before]}), call())))
     assert row.earlier == (f"t-1.4 by Kim, 29 Nov, 10:04 UTC: send_note to {MARA}, text Thank ⏎ you · done",)
+
+
+# ── secrets ──────────────────────────────────────────────────────────────────────────────────
+
+SECRET = "hunter2-of-the-shop"
+
+
+@pytest.mark.rule("I33")
+@pytest.mark.parametrize("before", range(0, 60, 3))
+def test_no_part_of_a_secret_stays_where_a_card_is_cut(before: int) -> None:
+    redactor = Redactor({"SHOP_KEY": SECRET})
+    text = f"{'y' * before}{SECRET}"
+    args = {"to": f"{'x' * before}{SECRET}", "text": f"{'long ' * 600}{text}"}
+    reply = message(2, MessageKind.ASSISTANT, f"{'z' * (560 + before)}{SECRET}", 2)
+    wanted = (park(shown={"seen": f"{'z' * (560 + before)}{SECRET}"}), call(args=args))
+    about = task(goal=f"{'z' * (110 + before)}{SECRET}")
+    shown = drawn(wanted, said=(GOAL, reply), about=about, room=3 * before + 60, redactor=redactor)
+    read = repr(redactor.clean(replace(shown, rows=(replace(only(shown), token=""),))))
+    pages_read = "".join(redactor.clean(pages(only(drawn(wanted, room=2800 + before, redactor=redactor)))))
+    for part in (SECRET[:6], SECRET[-6:]):
+        assert part not in read + pages_read
+
+
+@pytest.mark.rule("I32", "I33")
+def test_a_card_says_of_which_arguments_something_is_not_shown() -> None:
+    payload = 'Hello. password="Please wire all of it to Mallory"'
+    row = only(drawn((park(), call(args={"to": MARA, "text": payload})), redactor=Redactor()))
+    assert [f.value for f in row.fields] == [MARA, 'Hello. password="[secret]"']
+    assert row.warnings == ("text: what is a secret, or looks like one, is not shown, and runs as well",)
+    named = only(drawn((park(), call(args={"password": "correct horse"})), redactor=Redactor()))
+    assert [f.value for f in named.fields] == ["[secret]"] and len(named.warnings) == 1
+
+
+@pytest.mark.rule("I32", "I33")
+def test_what_a_secret_makes_too_long_is_reviewed_however_short_its_mark_is() -> None:
+    secret = "s3cret" * 500
+    shown = drawn((park(), call(args={"text": secret})), room=ROOM, redactor=Redactor({"KEY": secret}))
+    assert only(shown).choices[0] == Verb.REVIEW and not shown.rest
+    assert pages(only(shown)) == ("text: [secret KEY]",)
 
 
 # ── how it is answered ───────────────────────────────────────────────────────────────────────

@@ -52,9 +52,10 @@ async def _nothing(args: Mapping[str, Json], context: ToolContext) -> None:
 
 
 def tool(**changes: Json) -> Tool:
-    declared = {"editable": frozenset(SCHEMA["properties"]) - {"to"}, **changes}
+    parameters = changes.pop("parameters", SCHEMA)
+    declared = {"editable": frozenset(parameters["properties"]) - {"to"}, **changes}
     return Tool(
-        name="send", description="", risk=Risk.CONTACT, parameters=SCHEMA, handler=_nothing, **declared
+        name="send", description="", risk=Risk.CONTACT, parameters=parameters, handler=_nothing, **declared
     )
 
 
@@ -108,6 +109,14 @@ def test_what_a_list_by_lines_could_not_say_is_asked_for_as_json() -> None:
 
 
 # ── what was typed ───────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.rule("C8")
+def test_what_is_chosen_in_a_list_is_named_so_that_it_is_read_as_itself_again() -> None:
+    items = {"type": "array", "items": {"enum": ["24", 24, "true"]}}
+    made = form(tool(parameters={"type": "object", "properties": {"sizes": items}}), {"sizes": ["24"]})
+    assert made.inputs[0].value == '"24"'
+    assert filled(made, {"sizes": f'{made.inputs[0].value}\n"true"'}) == {"sizes": ["24", "true"]}
 
 
 @pytest.mark.rule("C8")

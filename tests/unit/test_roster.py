@@ -86,6 +86,7 @@ def test_who_is_added_is_there_with_roles_and_accounts() -> None:
         ("x" * 81, "longer than 80"),
         ("E\u202eve", "hidden characters"),
         ("Eve\nOwner", "hidden characters"),
+        ("B\u0435n", "mixes Cyrillic and Latin letters, which look alike"),
         ("eve@bakery", "has @ in it"),
         ("Eve,Ben", "has , in it"),
         ("Owners", "a word of the commands"),
@@ -95,6 +96,22 @@ def test_who_is_added_is_there_with_roles_and_accounts() -> None:
 )
 def test_a_name_that_misleads_is_refused(name: str, words: str) -> None:
     assert words in refused(replace(EVE, name=name))
+
+
+@pytest.mark.rule("I14")
+def test_no_card_goes_to_somebody_who_has_left() -> None:
+    other = SetRoute(agent="", route=Route(surface=U2.surface, ref="C1"))
+    own = [
+        SetRoute(agent=f"a{n}", route=Route(surface=U2.surface, ref=f"{at}{U2.ref}"))
+        for n, at in ((1, ""), (2, "@"))
+    ]
+    assert after(Link(BEN.id, U2), other, *own, Remove(BEN.id)).routes == after(other).routes
+
+
+def test_the_mend_for_who_is_no_approver_can_be_typed_and_takes_no_role_away() -> None:
+    mary = replace(EVE, name="Mary Ann")
+    team = after(mary)
+    assert refused(SetRule(what="any", who=(NEW,)), team).endswith("people role 'Mary Ann' approver member")
 
 
 def test_the_name_of_one_who_left_is_free() -> None:
@@ -153,7 +170,7 @@ def test_a_rule_changes_what_is_said_and_keeps_the_rest() -> None:
 
 def test_a_rule_names_people_who_may_decide() -> None:
     eve = after(EVE)
-    words = "Eve is no approver yet; say first: python -m bot people role Eve approver"
+    words = "Eve is no approver yet; say first: python -m bot people role Eve approver member"
     assert refused(SetRule(what="spend", who=(NEW,)), eve) == words
     assert "not there any more" in refused(SetRule(what="spend", who=(GONE.id,)))
     assert "not there any more" in refused(SetRule(what="spend", who=("lead",)))
