@@ -1,8 +1,9 @@
 """Where the posts of a task go, and where they go next if a place in a chat is dead. Pure.
 
-A card goes where its agent's or its organization's cards go, else to the thread of its task; each dead place
-falls to the next one, down to somebody's direct messages, and what is shown there says where it was meant to
-be. How a surface finds the place that a Route names is the surface's business.
+A card goes where its agent's or its organization's cards go, else to the thread of its task, or to an owner
+where somebody asked who may not decide. Each dead place falls to the next one, down to somebody's direct
+messages, and what is shown there says where it was meant to be. How a surface finds the place that a Route
+names is the surface's business.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -11,7 +12,7 @@ from typing import Final
 
 from core.people import Account, Person, Role, Roster, Route
 from core.ports import Tried
-from core.tasks import Task
+from core.tasks import Origin, Task
 from core.visible import visible
 
 CARDS_AN_HOUR: Final = 12
@@ -34,6 +35,11 @@ def direct(account: Account) -> Route:
 def thread(task: Task) -> Route | None:
     """Where *task* speaks; None: nowhere."""
     return None if task.surface is None else Route(surface=task.surface, ref=task.thread_ref or "")
+
+
+def is_for_others(task: Task) -> bool:
+    """Whether what waits in *task* is not for whoever asked for it: its cards go where others are."""
+    return task.origin is Origin.MEMBER
 
 
 def first_route(roster: Roster, task: Task, *, asks: bool) -> Route | None:
@@ -80,13 +86,15 @@ def _of_cards(roster: Roster, task: Task, tried: Collection[Route]) -> Iterator[
     by_agent = dict(roster.routes)
     yield from (by_agent[key] for key in (task.agent, "") if key in by_agent)
     home = thread(task)
-    if home is not None:
-        yield home
     asked = None if task.requester is None else roster.person(task.requester)
     owners = [p for p in roster.people if Role.OWNER in p.roles and not p.left]
-    those = [asked, *owners] if asked is not None and asked.may_decide else owners
-    near = [home, *tried]
-    yield from _direct(roster, those, first=[route.surface for route in near if route is not None])
+    own = asked is not None and asked.may_decide
+    near = [route.surface for route in (home, *tried) if route is not None]
+    if is_for_others(task) and not own:  # its thread may be one where nobody is who could answer
+        yield from _direct(roster, owners, first=near)
+    if home is not None:
+        yield home
+    yield from _direct(roster, [asked, *owners] if asked is not None and own else owners, first=near)
 
 
 def _of_reports(roster: Roster, task: Task) -> Iterator[Route]:

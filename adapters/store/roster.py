@@ -11,6 +11,7 @@ from adapters.store.rows import organization_of, person_of, person_row, rules_ro
 from adapters.store.tables import accounts, approval_routes, organizations, people
 from core.ids import OrgId
 from core.people import Account, Organization, Roster, Route
+from core.routes import is_for_others
 from core.tasks import Task
 
 _OF_ORG: Final[BindParameter[Any]] = bindparam("of_org")
@@ -35,7 +36,8 @@ async def read_roster(conn: AsyncConnection, org: OrgId) -> Roster:
 async def routing_of(conn: AsyncConnection, organization: Organization, task: Task) -> Roster:
     """As much of it as says where a card of *task* goes first: nobody, where a place is named."""
     routes = await _routes(conn, organization.id)
-    if task.surface is not None or {task.agent, ""} & dict(routes).keys():
+    at_home = task.surface is not None and not is_for_others(task)
+    if at_home or {task.agent, ""} & dict(routes).keys():
         return Roster(organization=organization, people=(), routes=routes)
     return await _roster_of(conn, organization)
 

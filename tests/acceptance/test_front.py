@@ -13,7 +13,7 @@ import pytest
 
 from core.builtins import ASK_OWNER
 from core.canonical import load
-from core.cards import Verb
+from core.cards import Card, Verb
 from core.chat import SILENCE, Answer, Attachment
 from core.codes import code_digest
 from core.errors import BadArguments, StoreError
@@ -668,7 +668,8 @@ async def test_what_a_member_asks_for_waits_for_a_click_whatever_is_allowed(offi
     office.opens(list(REFUND_SCRIPT), sam=generous)
     await office.seat(U9).says("refund the mug")
     await office.last.works()
-    assert office.chat.row("t-2.1").status is None
+    (card,) = (view for view in office.chat.room("@U1") if isinstance(view, Card))
+    assert [(row.code, row.status) for row in card.rows] == [("t-2.1", None)]  # where somebody can answer it
     assert office.world.effects == [REFUNDED]
 
 

@@ -9,7 +9,7 @@ from core.ids import OrgId, PersonId
 from core.people import Account, Organization, Person, Role, Roster, Route
 from core.ports import Tried
 from core.routes import first_route, hour_of, moved, next_route, unreachable
-from core.tasks import Task
+from core.tasks import Origin, Task
 from tests.contract import factories as make
 
 ORG = OrgId("a")
@@ -52,6 +52,7 @@ def roster(routes: dict[str, str]) -> Roster:
 def task(thread: str | None, requester: Person | None) -> Task:
     surface, _, ref = (thread or "").partition(":")
     where: dict[str, Any] = {"surface": surface or None, "thread_ref": ref or None}
+    where["origin"] = Origin.MEMBER if requester == EVE else Origin.OWNER
     return make.task(org=ORG, agent="sam", requester=requester and requester.id, **where)
 
 
@@ -80,7 +81,7 @@ OWNERS_FROM_TELEGRAM = ["telegram:@7", "telegram:@8", "slack:@UA"]
             {}, "slack:C1", BEN, ["slack:C1", "slack:@UB", *OWNERS_FROM_SLACK], id="who asked first"
         ),
         pytest.param({}, "slack:C1", ADA, ["slack:C1", *OWNERS_FROM_SLACK], id="who asked is an owner"),
-        pytest.param({}, "slack:C1", EVE, ["slack:C1", *OWNERS_FROM_SLACK], id="who asked may not decide"),
+        pytest.param({}, "slack:C1", EVE, [*OWNERS_FROM_SLACK, "slack:C1"], id="who asked may not decide"),
         pytest.param({}, "slack:C1", ZED, ["slack:C1", *OWNERS_FROM_SLACK], id="who asked has left"),
         pytest.param(
             {"": "slack:C9"}, "slack:C1", None, ["slack:C9", "slack:C1", *OWNERS_FROM_SLACK], id="the shop's"
