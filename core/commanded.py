@@ -14,7 +14,7 @@ from core.chat import Answer, Table, Typed
 from core.codes import code_digest
 from core.commands import BY_NAME, Command, Line, listed, may, parse
 from core.decisions import Answering, Desk
-from core.errors import CommandError, DecisionError, NotYourDecision, ParkNotFound, RosterError, TaskNotFound
+from core.errors import CommandError, DecisionError, NotYourDecision, RosterError, TaskNotFound
 from core.host import chief_of, risks_of
 from core.ids import CallCode, EventKey, PersonId, call_code, task_number
 from core.intake import Intake, find_task, may_stop
@@ -22,7 +22,7 @@ from core.lookups import look_up
 from core.moves.ends import stop
 from core.moves.people import Decision
 from core.nearest import nearest
-from core.parks import Choice, DecisionKind, ParkKind
+from core.parks import Choice, DecisionKind
 from core.people import Account, OrgState, Person, Role, Roster, Switch, SwitchMode
 from core.ports import BadCode, Clock, ParkView, Query
 from core.proposals import storable
@@ -142,7 +142,7 @@ class Commanded:
         return Answer(words=decided_words(self.who.name, view, decided))
 
     async def _settle(self, said: Line) -> Answer:
-        view = await self._choosing(said.values["CODE"])
+        view = await self.desk.find_named(self.who, said.values["CODE"])
         choice = Choice(said.values["CHOICE"].replace("-", "_"))
         if choice is Choice.LOOK_UP:
             found = await look_up(self.desk, self.clock, self._answering(), view)
@@ -153,17 +153,6 @@ class Commanded:
         decision = Decision(kind=DecisionKind.CHOICE, choice=choice)
         decided = await self.desk.decide(self._answering(), view, decision)
         return Answer(words=decided_words(self.who.name, view, decided))
-
-    async def _choosing(self, code: str) -> ParkView:
-        """The park of a call's code; of a task's code the limit it waits at. Raises ParkNotFound."""
-        if (call := call_code(code)) is not None:
-            return await self.desk.find(self.who, call)
-        task = await self._task(code)
-        story = await self.desk.store.ledger.story(task.ref)
-        limits = [p for p in story.parks if p.open and p.kind is ParkKind.LIMIT]
-        if not limits:
-            raise ParkNotFound(f"nothing waits under {task.code}; an unknown call is settled by its own code")
-        return ParkView(park=limits[-1], task=task, call=None)
 
     # ── tasks ────────────────────────────────────────────────────────────────────────────────
 

@@ -22,16 +22,17 @@ from core.errors import (
     ParkWithdrawn,
 )
 from core.host import BaseHost, risks_of
-from core.ids import CallCode, CallId, OrgId, ParkId, Token
+from core.ids import CallCode, CallId, OrgId, ParkId, Token, call_code, task_number
 from core.moves.people import Click, Decided, Decision, Spare, decide
 from core.parks import DecisionKind, ParkKind, Slip
 from core.people import Person
 from core.plan import LimitKind
-from core.ports import Ids, NotFound, ParkView, Store
+from core.ports import Ids, NotFound, ParkView, Query, Store
 from core.redact import Redactor
 from core.rights import differences, effective, rights_of, with_rights
 from core.tasks import Json
 from core.tools import patch
+from core.visible import line
 from core.work import Need
 
 CONNECT_SECONDS: Final = 900.0
@@ -71,6 +72,23 @@ class Desk:
         if isinstance(key, CallCode) and key.version is None and found.park.open and found.park.version > 1:
             raise DecisionError(f"it was changed since: say {key}v{found.park.version}")
         return found
+
+    async def find_named(self, who: Person, text: str) -> ParkView:
+        """The park of the call whose code *text* is; of a task's code, the limit that the task waits at.
+
+        Raises ParkNotFound.
+        """
+        said = text.strip().lower()
+        if (code := call_code(said)) is not None:
+            return await self.find(who, code)
+        number = task_number(said)
+        tasks = [] if number is None else await self.store.ledger.find(who.org, Query(number=number, limit=1))
+        for task in tasks:
+            limits = [p for p in (await self.store.ledger.story(task.ref)).parks if p.open]
+            for park in (p for p in limits if p.kind is ParkKind.LIMIT):
+                return ParkView(park=park, task=task, call=None)
+            raise ParkNotFound(f"nothing waits under {task.code}; an unknown call is settled by its own code")
+        raise ParkNotFound(f"there is no task {line(said, 40)}")
 
     async def decide(
         self,

@@ -5,15 +5,14 @@ from collections.abc import Mapping, Sequence
 from rich.text import Text
 
 from adapters.console import led
-from bot.commands.session import SURFACE, Session, call_named, console, session, task_named, words
+from bot.commands.session import SURFACE, Session, call_named, console, session, words
 from core.answers import code_of, decided_words, edited_by
 from core.decisions import Answering
-from core.errors import BadArguments, DecisionError, ParkNotFound
+from core.errors import BadArguments, DecisionError
 from core.forms import Form, form
-from core.ids import call_code
 from core.lookups import look_up
 from core.moves.people import Decided, Decision
-from core.parks import Choice, DecisionKind, ParkKind
+from core.parks import Choice, DecisionKind
 from core.ports import ParkView
 from core.tasks import Json
 from core.visible import visible
@@ -58,7 +57,7 @@ async def connected(code: str, as_: str | None) -> None:
 async def settle(code: str, choice: Choice, as_: str | None) -> None:
     """An unknown call or a limit is answered with one of its choices."""
     async with session(as_) as here:
-        view = await _choosing(here, code)
+        view = await here.app.desk.find_named(here.who, code)
         if choice is Choice.LOOK_UP:
             console().print(await looked_up(here, view), soft_wrap=True)
         else:
@@ -69,18 +68,6 @@ async def _decide(code: str, decision: Decision, as_: str | None) -> None:
     async with session(as_) as here:
         view = await here.app.desk.find(here.who, call_named(code))
         await _say(here, view, decision)
-
-
-async def _choosing(here: Session, code: str) -> ParkView:
-    """The park of a call's code; of a task's code the limit it waits at. Raises ParkNotFound."""
-    if call_code(code.strip().lower()) is not None:
-        return await here.app.desk.find(here.who, call_named(code))
-    task = await task_named(here, code)
-    story = await here.app.store.ledger.story(task.ref)
-    limits = [p for p in story.parks if p.open and p.kind is ParkKind.LIMIT]
-    if not limits:
-        raise ParkNotFound(f"nothing waits under {task.code}; an unknown call is settled by its own code")
-    return ParkView(park=limits[-1], task=task, call=None)
 
 
 async def _say(
