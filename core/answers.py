@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from core.calls import Outcome
+from core.calls import CallState, Outcome
 from core.decisions import Desk
 from core.errors import BadArguments
 from core.forms import Form, Input, changes_in, form
@@ -15,6 +15,7 @@ from core.moves.people import Decided
 from core.parks import Choice, DecisionKind
 from core.ports import ParkView
 from core.shown import NOT_SET, on_one_line
+from core.standing import held_back
 from core.tasks import Json
 from core.visible import visible
 
@@ -27,6 +28,15 @@ def decided_words(who: str, view: ParkView, decided: Decided) -> str:
         line += f": {details}"
     stop = "" if details.endswith((".", "!", "?")) else "."
     return f"{line}{stop} {what_follows(decided)}"
+
+
+async def answer_to(desk: Desk, who: str, view: ParkView, decided: Decided) -> str:
+    """`decided_words`, and why it does not run just now, where its agent or all of them are paused."""
+    words = decided_words(who, view, decided)
+    if decided.call is None or decided.call.state is not CallState.APPROVED:
+        return words
+    held = await held_back(desk.store.people, decided.task.org, desk.agent(decided.task.agent))
+    return words if held is None else f"{words.removesuffix(what_follows(decided))}{held}"
 
 
 def edited_by(desk: Desk, view: ParkView, typed: Mapping[str, Filled]) -> dict[str, Json]:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from core.agents import Agent
-from core.answers import code_of, decided_words, edited_by
+from core.answers import answer_to, code_of, edited_by
 from core.approvers import lets_run
 from core.audit import AuditEntry
 from core.cards import Card
@@ -124,7 +124,7 @@ class Commanded:
         await self._displayed(view, runs=lets_run(kind))
         decision = Decision(kind=kind, reason=told, and_stop="stop" in said.flags)
         decided = await self.desk.decide(self._answering(), view, decision)
-        return Answer(words=decided_words(self.who.name, view, decided))
+        return Answer(words=await answer_to(self.desk, self.who.name, view, decided))
 
     async def _displayed(self, view: ParkView, *, runs: bool) -> None:
         """Raises DecisionError where a digest alone told of what is to run: its card is shown first (I32)."""
@@ -139,7 +139,7 @@ class Commanded:
         changes = edited_by(self.desk, view, said.changes) if view.park.open else {}
         decision = Decision(kind=DecisionKind.EDIT)
         decided = await self.desk.decide(self._answering(), view, decision, changes=changes)
-        return Answer(words=decided_words(self.who.name, view, decided))
+        return Answer(words=await answer_to(self.desk, self.who.name, view, decided))
 
     async def _settle(self, said: Line) -> Answer:
         view = await self.desk.find_named(self.who, said.values["CODE"])
@@ -148,11 +148,11 @@ class Commanded:
             found = await look_up(self.desk, self.clock, self._answering(), view)
             if found is None:
                 return Answer(words=f"{code_of(view)} can't be looked up now: it still may have gone out.")
-            return Answer(words=decided_words(self.who.name, view, found))
+            return Answer(words=await answer_to(self.desk, self.who.name, view, found))
         await self._displayed(view, runs=lets_run(None, choice))
         decision = Decision(kind=DecisionKind.CHOICE, choice=choice)
         decided = await self.desk.decide(self._answering(), view, decision)
-        return Answer(words=decided_words(self.who.name, view, decided))
+        return Answer(words=await answer_to(self.desk, self.who.name, view, decided))
 
     # ── tasks ────────────────────────────────────────────────────────────────────────────────
 
@@ -340,7 +340,9 @@ async def joined(desk: Desk, account: Account, code: str) -> Answer:
     except RosterError as error:
         return Answer(words=str(error))
     if isinstance(person, BadCode):
-        return Answer(words="This code is wrong, was used, or has run out. Ask an owner for another.")
+        known = [visible(one.name) for one in await desk.store.people.everywhere(account)]
+        here = f" You are known here as {', '.join(known)}." if known else " Ask an owner for another."
+        return Answer(words=f"This code is wrong, was used, or has run out.{here}")
     return Answer(words=f"Welcome, {visible(person.name)}. `help` lists what you may say.")
 
 

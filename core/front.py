@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from core.answers import code_of, decided_words, edited_by, shown_form
+from core.answers import answer_to, code_of, edited_by, shown_form
 from core.approvers import may_decide, why_not
 from core.around import routed
 from core.cards import Card, Verb, pages
@@ -150,8 +150,8 @@ class Front:
                     f"Which one? {listed}. Begin with its code, or with /new.",
                     "it may be about several tasks",
                 )
-            case Blank():
-                return "Say what is to be done.", "it says nothing"
+            case Blank(words=words):
+                return words, "nothing is to be done"
             case Unaddressed():
                 return "", NOT_OURS
             case Stop(task=task) if not may_stop(who, task):
@@ -249,7 +249,7 @@ class Front:
         )  # else what became of it is said, not what is wrong
         changes = None if filled_in is None else edited_by(self.desk, view, filled_in)
         decided = await self.desk.decide(by, view, decision_of(press), changes=changes)
-        return Answer(words=decided_words(who.name, view, decided))
+        return Answer(words=await answer_to(self.desk, who.name, view, decided))
 
     async def _may_begin(self, by: Answering, view: ParkView, press: Press) -> None:
         """Raises what became of the park, or whose it is, before anybody fills in what would be in vain."""
@@ -261,7 +261,7 @@ class Front:
         found = await look_up(self.desk, self.clock, by, view)
         if found is None:
             return f"{code_of(view)} can't be looked up now: it still may have gone out."
-        return decided_words(by.who.name, view, found)
+        return await answer_to(self.desk, by.who.name, view, found)
 
     async def _reviewed(self, who: Person, view: ParkView) -> Answer:
         """The whole of the call's arguments; that it was shown to *who* is on record (I32)."""
@@ -289,7 +289,7 @@ class Front:
         for one in these:
             try:
                 decided = await self.desk.decide(replace(by, event_id=_one_of(by, one)), one, APPROVE)
-                told.append(decided_words(by.who.name, one, decided))
+                told.append(await answer_to(self.desk, by.who.name, one, decided))
             except DecisionError as error:
                 told.append(f"{code_of(one)}: {error}")
         return "\n".join(told)

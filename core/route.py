@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Final, TypeAlias
 
 from core.agents import Agent
-from core.ids import PersonId, task_number
+from core.ids import PersonId, task_code, task_number
 from core.tasks import Task
 
 GOES_ON: Final = timedelta(minutes=30)
@@ -90,7 +90,9 @@ class Unaddressed:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Blank:
-    """It says nothing that a task could be about."""
+    """It says nothing that a task could be about; *words*: what its writer is told."""
+
+    words: str = "Say what is to be done."
 
 
 Routed: TypeAlias = Join | Stop | Open | Unclear | Unaddressed | Blank
@@ -109,6 +111,8 @@ def route(said: Said, around: Around, agents: Mapping[str, Agent], chief: str) -
         return Blank()
     if around.named is not None:
         return _joined(around.named, words_for(text))
+    if (number := number_named(text)) is not None:
+        return Blank(words=f"There is no task {task_code(number)}.")
     if direct is not None:
         return _joined(direct, text)
     ours = [t for t in around.chat if said.kind is ChatKind.DIRECT or t.requester == said.by]
@@ -120,6 +124,8 @@ def route(said: Said, around: Around, agents: Mapping[str, Agent], chief: str) -
             return Unclear(tasks=going_on)
         if lately := [t for t in ours if t.ended_at is not None and said.at - t.ended_at < GOES_ON]:
             return _joined(max(lately, key=lambda t: (t.ended_at, t.number)), text)
+    if text.casefold() in STOP:
+        return Blank(words="Nothing goes on here that you could stop.")
     return _opened(text, agents, chief)
 
 

@@ -686,6 +686,18 @@ async def test_the_mark_of_a_secret_never_goes_out_in_its_place(office: Office) 
     assert office.world.effects == [("send_note", "x@example.test", "[secret] of mine")]
 
 
+async def test_an_approval_under_a_pause_says_when_it_runs(office: Office) -> None:
+    ada = await parked(office)
+    await ada.types("pause sam")
+    answer = await ada.presses("t-1.1", Verb.APPROVE)
+    assert answer.words == "t-1.1 approved by U1. Sam is paused: it starts once an owner says `resume sam`."
+    await office.last.works()
+    assert office.world.effects == []
+    await ada.types("resume sam")
+    await office.last.works()
+    assert office.world.effects == [REFUNDED]
+
+
 # ── people ───────────────────────────────────────────────────────────────────────────────────
 
 
