@@ -108,7 +108,7 @@ def command_line(database_url: str, folder: Path) -> CommandLine:
             "DATABASE_URL": database_url,
             "SHOP_DB": str(folder / "shop.db"),
             "HOST_APP": "bot.demo.shop:Shop",
-            "LEASE_SECONDS": "2",
+            "LEASE_SECONDS": "30",
             **({"AUDIT_KEY": KEY} if on_postgres else {}),
         }
     )

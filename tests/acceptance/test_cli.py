@@ -371,7 +371,7 @@ async def test_settings_are_listed_without_a_secret(file_bot: CommandLine) -> No
     secret = "sk-very-secret-and-long"
     listed = await file_bot.with_env(OPENAI_API_KEY=secret).does("settings")
     assert "OPENAI_API_KEY" in listed.out and secret not in listed.out
-    assert re.search(r"LEASE_SECONDS .+ environment +2", listed.out)
+    assert re.search(r"LEASE_SECONDS .+ environment +30", listed.out)
 
 
 async def test_agents_are_listed_and_what_is_wrong_is_named_with_its_place(

@@ -576,7 +576,7 @@ async def test_what_a_stopping_worker_was_just_claiming_is_not_lost(
         await claimed.wait()
         stop.set()
         go.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await working
 
     assert {(await shop.task(t)).state for t in tasks} == {TaskState.QUEUED}
@@ -612,7 +612,7 @@ async def test_a_stopping_worker_keeps_its_leases_and_waits_for_the_effect_under
         assert [await beats.get() for _ in range(3)] == [1, 1, 1]
         assert not working.done()
         sending.go.set()
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await working
 
     assert await outcomes(shop, task) == [Outcome.SUCCEEDED]

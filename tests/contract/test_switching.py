@@ -111,7 +111,7 @@ async def test_marks_hold_up_neither_each_other_nor_new_tasks_nor_the_seal(sql: 
     await sql.entry(org, 1)
     new = make.new_task(org=org, id="task-new")
     await sql.run("UPDATE organizations SET next_task_no = 50")
-    async with asyncio.timeout(10), loaded(sql, one), loaded(sql, two):
+    async with asyncio.timeout(60), loaded(sql, one), loaded(sql, two):
         opened = await sql.store.tasks.open(new, make.cause(key=event.key))
         assert isinstance(opened, Task)
         await sql.store.ledger.seal(org, 10)

@@ -86,10 +86,10 @@ async def test_a_locked_task_does_not_keep_another_one_waiting(sql: SqlPlanted) 
 
     holder = asyncio.create_task(sql.db.write(hold))
     await locked.wait()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await sql.store.tasks.change(make.numbered_task(2).ref, writing())
     waiting = asyncio.create_task(sql.store.tasks.change(make.task().ref, writing()))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await sql.store.tasks.change(make.numbered_task(2).ref, writing())
     assert not waiting.done()
     release.set()
@@ -116,7 +116,7 @@ async def test_who_marks_the_same_send_sees_what_was_marked_before(sql: SqlPlant
     first = asyncio.create_task(sql.db.write(marks))
     await locked.wait()
     second = asyncio.create_task(sql.store.tasks.change(make.numbered_task(2).ref, read, need))
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await sql.store.tasks.change(make.numbered_task(3).ref, writing())
     assert not second.done()
     release.set()
@@ -159,7 +159,7 @@ def writes_of_every_kind() -> Move[datetime]:
 async def written_whole(sql: SqlPlanted) -> int:
     """How many of those changes are written, each whole; and no connection is out or locks anything."""
     assert cast(QueuePool, sql.db.engine.pool).checkedout() == 0
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(60):
         work = await sql.store.tasks.change(make.task().ref, read)
     written = await sql.count("audit")
     assert await sql.count("messages") == await sql.count("events") == written
