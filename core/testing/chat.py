@@ -57,12 +57,16 @@ class Shown:
 
 @dataclass(kw_only=True, slots=True)
 class MemoryChat:
-    """core.poster.Surface. *limited*: a room takes no more than its share a second."""
+    """core.poster.Surface. *limited*: a room takes no more than its share a second.
+
+    *busy_seconds*: how long it asks to wait, where trouble says that it is busy.
+    """
 
     clock: Clock
     name: str = "chat"
     trouble: Troubles = no_trouble
     limited: bool = False
+    busy_seconds: float = 5.0
     shown: dict[str, Shown] = field(default_factory=dict)
     _next: int = 0
 
@@ -70,7 +74,7 @@ class MemoryChat:
 
     async def post(self, view: View, route: str) -> str:
         trouble = self.trouble("post", route)
-        _before(trouble, route)
+        _before(trouble, route, self.busy_seconds)
         if self.limited and self._too_many(route):
             raise ChatBusy(1.0)
         ref = f"m{self.count()}"
@@ -80,7 +84,7 @@ class MemoryChat:
 
     async def update(self, view: View, route: str, chat_ref: str) -> str:
         trouble = self.trouble("update", route)
-        _before(trouble, route)
+        _before(trouble, route, self.busy_seconds)
         was = self.shown.get(chat_ref)
         if was is None:
             raise ChatGone(f"there is no message {chat_ref}")
@@ -98,6 +102,11 @@ class MemoryChat:
         """A number nobody had before."""
         self._next += 1
         return self._next
+
+    def view(self, ref: str | None) -> View | None:
+        """What the message of that name shows now; None where there is none."""
+        found = None if ref is None else self.shown.get(ref)
+        return None if found is None else found.view
 
     # ── what is to be seen ───────────────────────────────────────────────────────────────────
 
@@ -130,12 +139,12 @@ class MemoryChat:
         return [m.view for m in self.shown.values() if isinstance(m.view, Report)]
 
 
-def _before(trouble: Trouble | None, route: str) -> None:
+def _before(trouble: Trouble | None, route: str, busy_seconds: float) -> None:
     match trouble:
         case Trouble.LOST_BEFORE:
             raise ChatError("the connection broke")
         case Trouble.BUSY:
-            raise ChatBusy(5.0)
+            raise ChatBusy(busy_seconds)
         case Trouble.REFUSED:
             raise ChatForbidden(f"we may not write to {route}")
         case Trouble.GONE:

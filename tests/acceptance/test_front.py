@@ -13,7 +13,7 @@ import pytest
 
 from core.builtins import ASK_OWNER
 from core.canonical import load
-from core.cards import Card, Verb
+from core.cards import Card, Verb, read_back
 from core.chat import SILENCE, Answer, Attachment
 from core.codes import code_digest
 from core.errors import BadArguments, StoreError
@@ -515,6 +515,22 @@ async def test_a_click_that_comes_before_our_posts_answer_counts_and_names_the_c
     await office.last.works()
     assert office.world.effects == [REFUNDED]
     assert "Approved by U1" in str(office.chat.row("t-1.1").status)
+
+
+@pytest.mark.rule("I32", "C5")
+async def test_s18_hostile_text_is_spelled_out_and_goes_out_as_it_was(office: Office) -> None:
+    text = "`*_[x](http://y) <b>&amp; <!channel> @here\u202e\u200b\u0430pple.example"
+    ada = await parked(office, calls(("send_note", {"to": "x@example.test", "text": text})), says("Sent."))
+    row = office.chat.row("t-1.1")
+    (shown,) = (field.value for field in row.fields if field.name == "text")
+    assert shown == "`*_[x](http://y) <b>&amp; <!channel> @here⟨U+202E⟩⟨U+200B⟩\u0430pple.example"
+    warned = " ".join(row.warnings)
+    assert "\u0430pple mixes Cyrillic and Latin letters" in warned
+    assert "can't be seen, spelled out as ⟨U+202E⟩" in warned
+    assert read_back(row)["text"] == text
+    await ada.presses("t-1.1", Verb.APPROVE)
+    await office.last.works()
+    assert office.world.effects == [("send_note", "x@example.test", text)]
 
 
 # ── cards ────────────────────────────────────────────────────────────────────────────────────

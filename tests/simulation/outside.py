@@ -8,10 +8,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from core.calls import Call
-from core.errors import ChatBusy, ChatError, ChatGone, NeedsConnect
+from core.errors import NeedsConnect
 from core.ids import CallId
 from core.rendering import View
 from core.tasks import Json
+from core.testing.chat import MemoryChat, Trouble
 from core.tools import ToolContext
 from tests.simulation.faults import Fault, Faults
 from tests.simulation.process import LEASE_SECONDS, Process
@@ -74,46 +75,49 @@ class Provider:
 
 
 @dataclass(kw_only=True)
-class Chat:
-    """Shows views; *messages* by their name, as the chat shows them now. *dead*: places that are no more."""
+class Weather:
+    """What goes wrong with messages on their way to the chat. *dead*: places that are no more."""
 
     faults: Faults
-    shown: Callable[[View], None]
-    messages: dict[str, View] = field(default_factory=dict)
     dead: set[str] = field(default_factory=set)
 
-    async def show(self, process: Process, view: View, route: str, chat_ref: str | None) -> str:
-        """*view* is there, under *chat_ref* or a new name. Raises ChatError in its kinds."""
-        await process.travel()
-        self.shown(view)
+    def __call__(self, operation: str, route: str) -> Trouble | None:
         faults = self.faults
         if faults.strikes(Fault.PLACE_DEAD, 0.01):
             self.dead.add(route)
         if route in self.dead:
-            raise ChatGone("the channel is deleted")
-        if faults.strikes(Fault.CHAT_BUSY, 0.08):
-            raise ChatBusy(2.0)
-        if faults.strikes(Fault.CHAT_FAILED, 0.06):
-            raise ChatError("the chat is down")
-        if faults.strikes(Fault.CHAT_GONE, 0.01):
-            raise ChatGone("the channel is archived")
-        name = chat_ref or f"m{len(self.messages) + 1}"
-        self.messages[name] = view
-        if faults.strikes(Fault.CHAT_LOST_ANSWER, 0.06):
-            raise ChatError("no answer")
-        await process.travel()
-        return name
+            return Trouble.GONE
+        for fault, chance, trouble in (
+            (Fault.CHAT_BUSY, 0.08, Trouble.BUSY),
+            (Fault.CHAT_FAILED, 0.06, Trouble.LOST_BEFORE),
+            (Fault.CHAT_GONE, 0.01, Trouble.GONE),
+            (Fault.CHAT_LOST_ANSWER, 0.06, Trouble.LOST_AFTER),
+        ):
+            if faults.strikes(fault, chance):
+                return trouble
+        return None
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """core.poster.Surface: the chat as one process reaches it."""
+    """core.poster.Surface: the chat in memory, as one process reaches it. *shown*: told of what it sends."""
 
-    chat: Chat
+    chat: MemoryChat
     process: Process
+    shown: Callable[[View], None]
 
     async def post(self, view: View, route: str) -> str:
-        return await self.chat.show(self.process, view, route, None)
+        await self._way(view)
+        ref = await self.chat.post(view, route)
+        await self.process.travel()
+        return ref
 
     async def update(self, view: View, route: str, chat_ref: str) -> str:
-        return await self.chat.show(self.process, view, route, chat_ref)
+        await self._way(view)
+        ref = await self.chat.update(view, route, chat_ref)
+        await self.process.travel()
+        return ref
+
+    async def _way(self, view: View) -> None:
+        await self.process.travel()
+        self.shown(view)

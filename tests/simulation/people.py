@@ -11,6 +11,7 @@ from core.canonical import digest
 from core.chat import ChatMessage, Place, Press
 from core.decisions import Answering
 from core.errors import GatepostError, RosterError
+from core.front import Front
 from core.gate import Setting
 from core.ids import EventKey, OrgId, PersonId, Run, TaskId, TaskRef
 from core.lookups import look_up
@@ -24,6 +25,7 @@ from core.route import ChatKind
 from core.switches import Choose, Pause, Practice, Resume, SwitchTo
 from core.tasks import Json, Mode, Origin, Prio, TaskState
 from core.testing import MemoryStore
+from core.testing.chat import MemoryChat, Seat
 from core.work import Cause, Event, EventKind, NewTask
 from tests.simulation.faults import Fault, Faults
 from tests.simulation.outside import CANARY, Provider
@@ -46,6 +48,7 @@ class People:
     watch: Watch
     provider: Provider
     processes: list[Process]
+    chat: MemoryChat
     asked: int = 0
     clicks: int = 0
     views: list[ParkView] = field(default_factory=list)  # what they have on their screens, some of it old
@@ -96,6 +99,11 @@ class People:
         if self.faults.strikes(Fault.SENT_TWICE, 0.4):
             await self._said(message)
 
+    def _seat(self, front: Front, does: ChatMessage | Press) -> Seat:
+        """Whoever *does* it sits at the chat, before a process."""
+        place = does.place if isinstance(does, ChatMessage) else Place(chat="C1", kind=ChatKind.CHANNEL)
+        return Seat(chat=self.chat, front=front, account=does.account, place=place)
+
     def _place(self, who: Person) -> Place:
         """Where *who* writes: to us alone, or in a channel of all."""
         if self.rng.random() < 0.5:
@@ -106,7 +114,7 @@ class People:
         process = self._process()
         with process.inside():
             try:
-                await process.front.said(message)
+                await self._seat(process.front, message).brings(message)
             except (Died, GatepostError):
                 return False
         return True
@@ -270,7 +278,7 @@ class People:
             front = process.small_front if small else process.front
             try:
                 if press is not None:
-                    await front.pressed(press)
+                    await self._seat(front, press).brings(press)
                 else:
                     await process.desk.decide(by, view, decision, changes=changes)
             except (Died, GatepostError) as error:

@@ -11,10 +11,10 @@ from core.parks import Park, ParkKind
 from core.ports import ON_REQUEST
 from core.rendering import Digest
 from core.routes import HOUR, digest_key, hour_of
+from core.testing.chat import MemoryChat
 from core.testing.memory.rows import PostRow, Rows
 from core.testing.memory.table import Wrote
 from core.work import PostKind
-from tests.simulation.outside import Chat
 from tests.simulation.process import CARDS
 from tests.simulation.rules import demand
 
@@ -41,7 +41,7 @@ def check(watch: Watch, w: Wrote) -> None:
     demand(recent <= CARDS, f"I39: {recent} cards came to {row.post.route} within an hour")
 
 
-def in_sight(watch: Watch, rows: Rows, chat: Chat) -> None:
+def in_sight(watch: Watch, rows: Rows, chat: MemoryChat) -> None:
     """Raises Violation where a call waits, its card is settled, and nobody is shown it."""
     for park in rows.parks.under("open", True):
         if park.kind is not ParkKind.APPROVAL:
@@ -57,7 +57,7 @@ def in_sight(watch: Watch, rows: Rows, chat: Chat) -> None:
         elif row.post.folded:
             _told_of(rows, chat, row, park)
         else:
-            view = chat.messages.get(row.post.chat_ref or "")
+            view = chat.view(row.post.chat_ref)
             shown = isinstance(view, Card) and any(r.token == park.token and not r.status for r in view.rows)
             demand(shown, f"I39: {park.id} waits, and its card was dropped")
 
@@ -70,7 +70,7 @@ def _card(rows: Rows, park: Park) -> PostRow | None:
     return rows.posts.one("dedup", park.org, card_key(task, call.episode, call.round, number))
 
 
-def _told_of(rows: Rows, chat: Chat, card: PostRow, park: Park) -> None:
+def _told_of(rows: Rows, chat: MemoryChat, card: PostRow, park: Park) -> None:
     """The digest of a folded card shows the park, or will."""
     assert card.post.shown_at is not None
     key = digest_key(card.post.place, hour_of(card.post.shown_at).isoformat())
@@ -80,7 +80,7 @@ def _told_of(rows: Rows, chat: Chat, card: PostRow, park: Park) -> None:
     if digest.owed or digest.state == "sending":
         return
     demand(digest.state != "dead", f"I39: {park.id} is folded into a dead digest")
-    view = chat.messages.get(digest.post.chat_ref or "")
+    view = chat.view(digest.post.chat_ref)
     call = None if park.call_id is None else rows.calls.get(park.org, park.call_id)
     task = rows.task(TaskRef(org=park.org, task_id=park.task_id))
     assert task is not None and call is not None

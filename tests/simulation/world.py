@@ -20,13 +20,14 @@ from core.poster import Surface
 from core.redact import Redactor
 from core.tasks import Task
 from core.testing import CountingIds, MemoryStore
+from core.testing.chat import MemoryChat
 from core.testing.memory.rows import AccountRow, ApprovalRouteRow, OrganizationRow
 from core.testing.memory.store import AUDIT_KEY
 from tests.simulation import postings, repeats
 from tests.simulation.arrivals import NOT_SENT
 from tests.simulation.faults import Fault, Faults
 from tests.simulation.hosts import App, Plan
-from tests.simulation.outside import CANARY, Chat, Provider, Screen
+from tests.simulation.outside import CANARY, Provider, Screen, Weather
 from tests.simulation.people import People
 from tests.simulation.process import LEASE_SECONDS, SURFACE, WITHIN, Died, Process
 from tests.simulation.rules import demand
@@ -149,7 +150,8 @@ class World:
             now=self._database_clock.now,
             limits=self._plan.limits,
         )
-        self._chat = Chat(faults=self.faults, shown=self.watch.shown)
+        weather = Weather(faults=self.faults)
+        self.chat = MemoryChat(clock=self._database_clock, name=SURFACE, trouble=weather, busy_seconds=2.0)
         orgs = [OrgId(f"org{n}") for n in range(self.rng.choice((1, 1, 2, 3)))]
         self.people = [
             People(
@@ -161,6 +163,7 @@ class World:
                 watch=self.watch,
                 provider=self._provider,
                 processes=self.processes,
+                chat=self.chat,
             )
             for n, org in enumerate(orgs)
         ]
@@ -258,7 +261,7 @@ class World:
         self.watch.look(self._end_checks)
 
     def _in_sight(self) -> None:
-        postings.in_sight(self.watch, self.store.rows, self._chat)
+        postings.in_sight(self.watch, self.store.rows, self.chat)
 
     def _at_work(self) -> bool:
         return any(process.alive and process.worker._runs for process in self.processes)
@@ -341,7 +344,7 @@ class World:
         ).host()
 
     def surface_of(self, process: Process) -> Surface:
-        return Screen(self._chat, process)
+        return Screen(self.chat, process, self.watch.shown)
 
     def tell(self, words: str) -> None:
         if self.traced:
