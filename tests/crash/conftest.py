@@ -1,6 +1,7 @@
 """The ground that crash tests stand on."""
 
-from collections.abc import AsyncIterator
+import gc
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
@@ -13,3 +14,10 @@ async def ground(migrated_url: str) -> AsyncIterator[Ground]:
     made = Ground(migrated_url)
     yield made
     await made.close()
+
+
+@pytest.fixture(autouse=True)
+def what_the_dead_left_is_gone() -> Iterator[None]:
+    """Whatever a killed process left behind is collected in the test that killed it, not in another one."""
+    yield
+    gc.collect()
