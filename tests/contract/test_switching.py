@@ -75,8 +75,11 @@ async def test_a_switch_waits_for_the_mark_that_has_not_seen_it(
 @pytest.mark.rule("I29")
 @pytest.mark.parametrize("database_kind", ["postgres"])
 @pytest.mark.parametrize("first", [True, False], ids=["its first switch", "a later one"])
-async def test_a_mark_that_waited_for_a_pause_has_seen_it(sql: SqlPlanted, first: bool) -> None:
+async def test_a_mark_that_waited_for_a_pause_has_seen_it(
+    sql: SqlPlanted, migrated_url: str, first: bool
+) -> None:
     """A statement that waits for a lock keeps its snapshot, so the switch is read by another one."""
+    onlooker = SqlPlanted(migrated_url)  # those who wait have all of the other's connections
     org = await sql.organization("a")
     ada, task = await sql.person(org, Role.OWNER), await sql.task(org)
     people = sql.store.people
@@ -84,12 +87,13 @@ async def test_a_mark_that_waited_for_a_pause_has_seen_it(sql: SqlPlanted, first
         await people.switch(ada, org, "inbox", Practice(on=True))
     async with loaded(sql, task):
         pausing = asyncio.create_task(people.switch(ada, org, "inbox", Pause()))
-        await in_line(sql, 1)
+        await in_line(onlooker, 1)
         async with loaded_behind(sql, task) as marking:
-            await in_line(sql, 2)
+            await in_line(onlooker, 2)
             assert not marking.done()
     assert await pausing == 1
     assert (await marking).paused
+    await onlooker.close()
 
 
 @asynccontextmanager
