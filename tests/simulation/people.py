@@ -291,9 +291,11 @@ class People:
 
     async def _read(self, who: Person, view: ParkView) -> None:
         """They open the whole of what a small screen has no room for."""
+        self.watch.read.add(
+            (who.id, view.park.token)
+        )  # also where the store's answer is lost: it may be on record
         with contextlib.suppress(Died, GatepostError):
             await self._process().desk.reviewed(who, view)
-            self.watch.read.add((who.id, view.park.token))
             self.watch.seen["read to its end"] += 1
 
     async def _write_to_some(self) -> None:
