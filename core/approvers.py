@@ -8,6 +8,7 @@ from typing import Final
 
 from core.calls import Call
 from core.ids import PersonId
+from core.names import spoken
 from core.parks import Choice, DecisionKind, Park
 from core.people import ANY, ApprovalRule, Organization, Person, Role, Roster
 from core.tasks import Task
@@ -96,6 +97,4 @@ def _owners(roster: Roster) -> list[Person]:
 
 
 def _either(people: list[Person]) -> str:
-    """``Ada, Ben or Cleo``."""
-    names = [person.name for person in people]
-    return " or ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names) or "nobody"
+    return spoken([person.name for person in people], "or") or "nobody"

@@ -16,6 +16,7 @@ from enum import StrEnum
 from core.canonical import dump
 from core.ids import CallId, OrgId, TaskId
 from core.parks import Park
+from core.tasks import Json
 
 GENESIS = "0" * 64
 """The hash before an organization's first entry."""
@@ -56,6 +57,32 @@ def refusal(
         task_id=park.task_id,
         call_id=park.call_id,
         entry=dump({"park": park.id, "version": park.version, "why": why}),
+    )
+
+
+def of_organization(
+    org: OrgId,
+    entry_id: str,
+    at: datetime,
+    *,
+    actor: str,
+    move: str,
+    facts: Json,
+    surface: str | None = None,
+    rule: str | None = None,
+) -> AuditEntry:
+    """That *actor* changed something of *org* that no task is about: its people, rules, switches, secrets."""
+    return AuditEntry(
+        org=org,
+        id=entry_id,
+        at=at,
+        actor=actor,
+        surface=surface,
+        move=move,
+        rule=rule,
+        task_id=None,
+        call_id=None,
+        entry=dump(facts),
     )
 
 

@@ -1,7 +1,7 @@
 """What people and organizations are called: which names may be, and who is meant by one."""
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from core.errors import RosterError
@@ -66,8 +66,10 @@ def listed(names: Iterable[str], most: int = 20) -> str:
     if not shown:
         return ""
     words = [*shown, f"{more} more"] if more > 0 else shown
-    return f"; there {'is' if len(words) == 1 else 'are'} {_and(words)}"
+    return f"; there {'is' if len(words) == 1 else 'are'} {spoken(words)}"
 
 
-def _and(words: list[str]) -> str:
-    return " and ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else words[0]
+def spoken(words: Sequence[str], last: str = "and") -> str:
+    """``Ada, Ben and Cleo``; empty of none."""
+    *before, end = words or [""]
+    return f"{', '.join(before)} {last} {end}" if before else end

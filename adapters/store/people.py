@@ -20,8 +20,7 @@ from adapters.store.rows import (
 )
 from adapters.store.still import alone
 from adapters.store.tables import accounts, audit, join_codes, organizations, people, rights, switches
-from core.audit import AuditEntry
-from core.canonical import dump
+from core.audit import of_organization
 from core.errors import ConfigError, NotYourDecision
 from core.ids import OrgId, PersonId
 from core.people import Account, Organization, Person, Role, Roster, Switch
@@ -286,18 +285,8 @@ class SqlPeople:
         surface: str | None = None,
         rule: str | None = None,
     ) -> None:
-        entry = AuditEntry(
-            org=org,
-            id=self._db.ids.new(),
-            at=await self._db.now(conn),
-            actor=actor,
-            surface=surface,
-            move=move,
-            rule=rule,
-            task_id=None,
-            call_id=None,
-            entry=dump(facts),
-        )
+        new, at = self._db.ids.new(), await self._db.now(conn)
+        entry = of_organization(org, new, at, actor=actor, move=move, facts=facts, surface=surface, rule=rule)
         await conn.execute(audit.insert().values(audit_row(self._db.signed(entry))))
 
     async def _alone(self, conn: AsyncConnection) -> None:

@@ -9,8 +9,7 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 from adapters.store.engine import Database, Undo
 from adapters.store.rows import audit_row
 from adapters.store.tables import audit, secrets
-from core.audit import AuditEntry
-from core.canonical import dump
+from core.audit import of_organization
 from core.errors import ConfigError
 from core.ids import OrgId
 from core.ports import Sealer
@@ -87,18 +86,8 @@ class SqlSecrets:
         *,
         was: bool,
     ) -> None:
-        entry = AuditEntry(
-            org=org,
-            id=self._db.ids.new(),
-            at=await self._db.now(conn),
-            actor=by,
-            surface=surface,
-            move=move,
-            rule=None,
-            task_id=None,
-            call_id=None,
-            entry=dump(secret_facts(name, was=was)),
-        )
+        new, at, facts = self._db.ids.new(), await self._db.now(conn), secret_facts(name, was=was)
+        entry = of_organization(org, new, at, actor=by, move=move, facts=facts, surface=surface)
         await conn.execute(audit.insert().values(audit_row(self._db.signed(entry))))
 
 

@@ -7,8 +7,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from adapters.console import led, text
-from bot.commands.session import SURFACE, Session, console, session
+from adapters.console import text
+from bot.commands.session import SURFACE, Session, console, say_of, session
 from core.agents import Agent
 from core.errors import SwitchError
 from core.gate import Setting, Verdict
@@ -51,7 +51,7 @@ async def choose(key: str, what: str, setting: Setting | None, as_: str | None) 
         await _turn(here, agent.key, to)
         after = await _switch(here, agent.key)
     now, was = _word(agent, after, to.key), _word(agent, before, to.key)
-    _say(agent.name, f": {to.key}: {now}" + (" already." if now == was else f"; before: {was}."))
+    say_of(agent.name, f": {to.key}: {now}" + (" already." if now == was else f"; before: {was}."))
 
 
 async def pause(key: str, as_: str | None) -> None:
@@ -91,7 +91,7 @@ async def limit(max_running: int | None, as_: str | None) -> None:
         before = (await people.of(org)).organization
         turned = await _turn(here, None, Limit(max_running))
     now, was = _at_once(max_running, usual), _at_once(before.max_running, usual)
-    _say(before.name, f" runs {now} already." if not turned else f" runs {now}; before: {was}.")
+    say_of(before.name, f" runs {now} already." if not turned else f" runs {now}; before: {was}.")
 
 
 def _at_once(max_running: int | None, usual: int) -> str:
@@ -104,22 +104,18 @@ async def _said(key: str, to: SwitchTo, as_: str | None, done: str, already: str
     async with session(as_) as here:
         agent, _ = await _named(here, key)
         turned = await _turn(here, agent.key, to)
-    _say(agent.name, f" {done if turned else already}")
+    say_of(agent.name, f" {done if turned else already}")
 
 
 async def _said_of_all(to: SwitchTo, as_: str | None, done: str, already: str) -> None:
     async with session(as_) as here:
         turned = await _turn(here, None, to)
         organization = (await here.app.store.people.of(here.who.org)).organization
-    _say(organization.name, f" {done if turned else already}")
+    say_of(organization.name, f" {done if turned else already}")
 
 
 async def _turn(here: Session, agent: str | None, to: SwitchTo) -> int:
     return await here.app.store.people.switch(here.who, here.who.org, agent, to, surface=SURFACE)
-
-
-def _say(name: str, rest: str) -> None:
-    console().print(led(name, "bold").append(visible(rest)), soft_wrap=True)
 
 
 async def _named(here: Session, key: str) -> tuple[Agent, Switch | None]:
@@ -156,17 +152,17 @@ async def accept(key: str, as_: str | None, *, yes: bool) -> None:
         was, now = await people.rights(org, agent.key), rights_of(agent)
         waits = () if was is None else differences(was, now, risks)
         if was is None or not any(d.widens for d in waits):
-            _say(agent.name, " has all that its folder asks for.")
+            say_of(agent.name, " has all that its folder asks for.")
             return
-        _say(agent.name, ", by its folder:")
+        say_of(agent.name, ", by its folder:")
         for line in (_difference(of, risks) for of in waits):
             console().print(text(f"  {line}"))
         if not yes and not typer.confirm("Accept?"):
-            _say(agent.name, " works with what it had.")
+            say_of(agent.name, " works with what it had.")
             return
         if not await people.accept(here.who, org, agent.key, was, now, digest=agent.digest, surface=SURFACE):
             raise SwitchError(f"the rights of {agent.name} were changed meanwhile: look again")
-    _say(agent.name, " has them from its next run on.")
+    say_of(agent.name, " has them from its next run on.")
 
 
 def _difference(of: Difference, risks: Mapping[str, str]) -> str:

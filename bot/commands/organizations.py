@@ -8,17 +8,17 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from adapters.console import led, text
+from adapters.console import text
 from bot.commands.people import show_code
-from bot.commands.session import SURFACE, Session, console, session, terminal_user
-from bot.settings import Settings
+from bot.commands.session import SURFACE, Session, console, say_of, session, terminal_user
+from bot.redaction import settings_from
 from bot.wiring import opened
 from core.approvers import among, holding
 from core.codes import CODE_SECONDS, code_digest, new_code
 from core.errors import RosterError
 from core.host import risks_of
 from core.ids import OrgId, PersonId
-from core.names import listed
+from core.names import listed, spoken
 from core.nearest import nearest
 from core.people import ANY, Organization, OrgState, Role, Roster, Route
 from core.roster import DECIDING, KEPT, Kept, SetRoute, SetRule, check_what, place_named, who_named
@@ -32,18 +32,18 @@ async def create(name: str, owner: str, time_zone: str) -> None:
     zones = available_timezones()
     if zones and time_zone not in zones:
         raise RosterError(f"{visible(time_zone[:80])} is no time zone{nearest(time_zone, zones)}; UTC is one")
-    async with opened(Settings.from_env(os.environ)) as app:
+    async with opened(settings_from(os.environ)) as app:
         code = new_code(app.desk.ids.nonce())
         made = Organization(id=OrgId(app.desk.ids.new()), name=name, time_zone=time_zone)
         actor = f"operator:{terminal_user()}"
         await app.store.people.create(made, owner, code_digest(code), CODE_SECONDS, actor=actor)
-    _say(name, f" is there, and {visible(owner)} owns it.")
+    say_of(name, f" is there, and {visible(owner)} owns it.")
     show_code(owner, code)
 
 
 async def list_organizations() -> None:
     """Every organization of the database. For whoever may open it."""
-    async with opened(Settings.from_env(os.environ)) as app:
+    async with opened(settings_from(os.environ)) as app:
         rosters = [await app.store.people.of(org) for org in await app.store.ledger.organizations()]
     if not rosters:
         console().print("No organizations yet. Make one: python -m bot org create Bakery --owner Ada")
@@ -104,7 +104,7 @@ async def rule(what: str, by: str | None, self_approval: str | None, as_: str | 
         if change != SetRule(what=what):  # else it is only asked
             after = await people.save(here.who, org, change, surface=SURFACE)
     now, was = (_holds(roster, what, risks) for roster in (after, before))
-    _say(what, f": {now}." if before == after else f": {now}; before: {was}.")
+    say_of(what, f": {now}." if before == after else f": {now}; before: {was}.")
 
 
 def _holds(roster: Roster, what: str, risks: Mapping[str, str]) -> str:
@@ -121,8 +121,7 @@ def _keys(what: str, risks: Mapping[str, str]) -> tuple[str, ...]:
 def _who(roster: Roster, who: tuple[str, ...] | None) -> str:
     """``owners and Ben``."""
     roles = {str(role): f"{role}s" for role in DECIDING}
-    words = [roles.get(one) or roster.name(PersonId(one)) for one in who or roles]
-    return " and ".join((", ".join(words[:-1]), words[-1])) if len(words) > 1 else words[0]
+    return spoken([roles.get(one) or roster.name(PersonId(one)) for one in who or roles])
 
 
 # ── routes ───────────────────────────────────────────────────────────────────────────────────
@@ -136,8 +135,8 @@ async def routes(as_: str | None) -> None:
     every = dict(roster.routes)
     for agent, route in every.items():
         if agent:
-            _say(names.get(agent, agent), f": cards go to {_place(route)}.")
-    _say("All others" if every.keys() - {""} else "All agents", f": cards go to {_place(every.get(''))}.")
+            say_of(names.get(agent, agent), f": cards go to {_place(route)}.")
+    say_of("All others" if every.keys() - {""} else "All agents", f": cards go to {_place(every.get(''))}.")
 
 
 async def route(agent: str, place: str, as_: str | None) -> None:
@@ -147,7 +146,7 @@ async def route(agent: str, place: str, as_: str | None) -> None:
         key = _agent(here, agent)
         roster = await here.app.store.people.save(here.who, here.who.org, SetRoute(key, to), surface=SURFACE)
         name = here.app.host.agents[key].name if key else "All agents without a place of their own"
-    _say(name, f": cards go to {_place(dict(roster.routes).get(key))}.")
+    say_of(name, f": cards go to {_place(dict(roster.routes).get(key))}.")
 
 
 def _route(place: str) -> Route:
@@ -164,7 +163,3 @@ def _agent(here: Session, key: str) -> str:
 
 def _place(route: Route | None) -> str:
     return "the thread of their task" if route is None else f"{route.surface}:{route.ref}"
-
-
-def _say(name: str, rest: str) -> None:
-    console().print(led(name, "bold").append(visible(rest)), soft_wrap=True)

@@ -8,9 +8,9 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from adapters.console import led, text
-from bot.commands.session import SURFACE, console, session, terminal_user
-from bot.settings import Settings
+from adapters.console import text
+from bot.commands.session import SURFACE, console, say_of, session, terminal_user
+from bot.redaction import settings_from
 from bot.wiring import opened
 from core.codes import CODE_SECONDS, code_digest, new_code
 from core.errors import RosterError
@@ -69,7 +69,7 @@ async def add(name: str, roles: Sequence[Role], accounts: Sequence[str], as_: st
     joins = (
         ", ".join(_accounts(roster, person)) or f"no account yet: python -m bot people invite {quote(name)}"
     )
-    _say(person.name, f" is there: {roles_words(person.roles)}; {joins}")
+    say_of(person.name, f" is there: {roles_words(person.roles)}; {joins}")
 
 
 async def invite(name: str, roles: Sequence[Role], as_: str | None) -> None:
@@ -89,7 +89,7 @@ async def invite(name: str, roles: Sequence[Role], as_: str | None) -> None:
             change = Invite(name=name, roles=new, code_digest=digest, seconds=CODE_SECONDS)
         roster = await people.save(here.who, org, change, surface=SURFACE)
     person = named(roster, name)
-    _say(person.name, f" is invited: {roles_words(person.roles)}.")
+    say_of(person.name, f" is invited: {roles_words(person.roles)}.")
     show_code(person.name, code)
 
 
@@ -111,7 +111,7 @@ async def link(name: str, account: str, as_: str | None) -> None:
         people, org = here.app.store.people, here.who.org
         person = named(await people.of(org), name)
         await people.save(here.who, org, Link(person.id, _account(account)), surface=SURFACE)
-    _say(person.name, f" is linked to {account.strip()}.")
+    say_of(person.name, f" is linked to {account.strip()}.")
 
 
 async def role(name: str, roles: Sequence[Role], as_: str | None) -> None:
@@ -122,7 +122,7 @@ async def role(name: str, roles: Sequence[Role], as_: str | None) -> None:
         roster = await people.save(here.who, org, SetRoles(before.id, frozenset(roles)), surface=SURFACE)
     now = named(roster, name)
     said = roles_words(now.roles)
-    _say(
+    say_of(
         now.name, f": {said} already." if now == before else f": {said}; before: {roles_words(before.roles)}."
     )
 
@@ -133,20 +133,20 @@ async def remove(name: str, as_: str | None) -> None:
         people, org = here.app.store.people, here.who.org
         person = named(await people.of(org), name)
         await people.save(here.who, org, Remove(person.id), surface=SURFACE)
-    _say(person.name, " has left. What they approved and has not started by now does not run.")
+    say_of(person.name, " has left. What they approved and has not started by now does not run.")
 
 
 async def join(code: str) -> None:
     """This terminal's user is whom the code is for."""
     user = terminal_user()
-    async with opened(Settings.from_env(os.environ)) as app:
+    async with opened(settings_from(os.environ)) as app:
         person = await app.store.people.join(code_digest(code), Account(surface=SURFACE, ref=user))
         if isinstance(person, BadCode):
             raise RosterError(
                 "this code is not good (any more): ask an owner for python -m bot people invite"
             )
         organization = (await app.store.people.of(person.org)).organization
-    _say(
+    say_of(
         user, f" is {visible(person.name)} of {visible(organization.name)} now, {roles_words(person.roles)}."
     )
 
@@ -159,7 +159,3 @@ async def _save(change: RosterChange, as_: str | None) -> Roster:
 def _account(spelt: str) -> Account:
     surface, ref = place_named(spelt)
     return Account(surface=surface, ref=ref)
-
-
-def _say(name: str, rest: str) -> None:
-    console().print(led(name, "bold").append(visible(rest)), soft_wrap=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from rich.console import Console
 
-from adapters.console import Terminal
+from adapters.console import Terminal, led
 from bot.redaction import settings_from
 from bot.wiring import App, opened
 from core.errors import ConfigError, ParkNotFound, TaskNotFound
@@ -23,6 +23,7 @@ from core.nearest import nearest
 from core.people import Account, Person
 from core.proposals import storable
 from core.tasks import Task
+from core.visible import visible
 
 SURFACE = "console"
 ORGANIZATION = OrgId("local")
@@ -42,6 +43,11 @@ class Session:
 def console() -> Console:
     """Standard output, nothing printed to which is taken for markup, numbers to colour or emoji."""
     return Console(highlight=False, markup=False, emoji=False)
+
+
+def say_of(name: str, rest: str) -> None:
+    """A line on standard output about who or what is called *name*, which leads it."""
+    console().print(led(name, "bold").append(visible(rest)), soft_wrap=True)
 
 
 def terminal() -> Terminal:

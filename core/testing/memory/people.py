@@ -3,8 +3,7 @@
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from core.audit import AuditEntry
-from core.canonical import dump
+from core.audit import of_organization
 from core.errors import ConfigError, NotYourDecision
 from core.ids import OrgId, PersonId
 from core.people import Account, Organization, Person, Role, Roster, Switch
@@ -258,16 +257,7 @@ class MemoryPeople:
         surface: str | None = None,
         rule: str | None = None,
     ) -> None:
-        entry = AuditEntry(
-            org=org,
-            id=self._rows.ids.new(),
-            at=self._rows.now(),
-            actor=actor,
-            surface=surface,
-            move=move,
-            rule=rule,
-            task_id=None,
-            call_id=None,
-            entry=dump(told),
+        new, at = self._rows.ids.new(), self._rows.now()
+        self._rows.write_entry(
+            of_organization(org, new, at, actor=actor, move=move, facts=told, surface=surface, rule=rule)
         )
-        self._rows.write_entry(entry)

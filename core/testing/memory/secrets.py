@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from core.audit import AuditEntry
-from core.canonical import dump
+from core.audit import of_organization
 from core.ids import OrgId
 from core.testing.memory.rows import Rows, SecretRow
 from core.vault import check_secret, secret_facts
@@ -44,16 +43,7 @@ class MemorySecrets:
         return True
 
     def _audit(self, org: OrgId, by: str, move: str, name: str, surface: str | None, *, was: bool) -> None:
-        entry = AuditEntry(
-            org=org,
-            id=self._rows.ids.new(),
-            at=self._rows.now(),
-            actor=by,
-            surface=surface,
-            move=move,
-            rule=None,
-            task_id=None,
-            call_id=None,
-            entry=dump(secret_facts(name, was=was)),
+        new, at, facts = self._rows.ids.new(), self._rows.now(), secret_facts(name, was=was)
+        self._rows.write_entry(
+            of_organization(org, new, at, actor=by, move=move, facts=facts, surface=surface)
         )
-        self._rows.write_entry(entry)
