@@ -131,7 +131,9 @@ class Redactor:
         return next((mark for _, _, mark in self._registered(str(value))), value)
 
     def _object(self, value: Mapping[Any, Any]) -> Any:
-        made = {self._cleaned(key): self._field(key, one) for key, one in value.items()}
+        made: dict[Any, Any] = {}
+        for key, one in value.items():
+            made[_not_in(made, self._cleaned(key))] = self._field(key, one)
         same = all(key in made and made[key] is one for key, one in value.items())
         return value if same else made
 
@@ -159,6 +161,15 @@ class Redactor:
 
 _WAYS: Final = {"url": Redactor.address, "arguments": Redactor.json, "entry": Redactor.json}
 """Texts of our own values that have to stay what they are."""
+
+
+def _not_in(made: Mapping[Any, Any], key: Any) -> Any:
+    """*key*, numbered where another is called so already: two secret names have the same mark."""
+    named, n = key, 1
+    while named in made:
+        n += 1
+        named = f"{key} {n}"
+    return named
 
 
 def _looks(text: str, *, pairs: bool = True) -> Iterator[tuple[int, int, str]]:

@@ -158,6 +158,16 @@ def test_a_value_of_ours_is_cleaned_in_all_its_parts_and_else_left_as_it_is() ->
     assert knowing.clean(dirty).inner is not dirty.inner
 
 
+def test_of_fields_whose_names_are_secrets_none_goes_missing() -> None:
+    named = {f"x={VALUE}": "first", f"y={VALUE}": "second", f"x={NAMED}": "third", "z": "fourth"}
+    shown = KNOWING.clean(named)
+    assert shown == {f"x={NAMED}": "first", f"y={NAMED}": "second", f"x={NAMED} 2": "third", "z": "fourth"}
+    assert KNOWING.clean({"token=aaaaaaaa1": 1, "token=bbbbbbbb2": 2}) == {
+        f"token={MARK}": 1,
+        f"token={MARK} 2": 2,
+    }
+
+
 @given(
     st.text(alphabet='ab1:=/@"\\ -_.%', max_size=40),
     st.text(alphabet='abé/+"\\ \n', min_size=SHORTEST, max_size=12).filter(str.strip),
