@@ -281,9 +281,7 @@ class Talk:
     async def _card(self, views: Sequence[ParkView]) -> Card:
         """The card of *views*, all of one task."""
         app, tokens = self.here.app, {view.park.token for view in views}
-        roster = await app.store.people.of(self.here.who.org)
-        story = await app.store.ledger.story(views[0].task.ref)
-        return app.desk.redactor.clean(card_with(app.desk, story, roster, tokens))
+        return app.desk.redactor.clean(await card_with(app.desk, views[0].task.ref, tokens))
 
     def _show(self, shown: Card) -> None:
         """Every row of the card, those that stand above already left out."""

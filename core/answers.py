@@ -6,14 +6,15 @@ from dataclasses import replace
 from typing import Final
 
 from core.calls import CallState, Outcome
-from core.decisions import Desk
+from core.decisions import Answering, Desk
 from core.errors import BadArguments
 from core.forms import Form, Input, changes_in, form
 from core.forms import Typed as Filled
+from core.lookups import look_up
 from core.moves.past import said
 from core.moves.people import Decided
 from core.parks import Choice, DecisionKind
-from core.ports import ParkView
+from core.ports import Clock, ParkView
 from core.shown import NOT_SET, on_one_line
 from core.standing import held_back
 from core.tasks import Json
@@ -28,6 +29,14 @@ def decided_words(who: str, view: ParkView, decided: Decided) -> str:
         line += f": {details}"
     stop = "" if details.endswith((".", "!", "?")) else "."
     return f"{line}{stop} {what_follows(decided)}"
+
+
+async def looked_up(desk: Desk, clock: Clock, by: Answering, view: ParkView) -> str:
+    """What its destination says of *view*, which is settled so; or that it can't say. Raises as `look_up`."""
+    found = await look_up(desk, clock, by, view)
+    if found is None:
+        return f"{code_of(view)} can't be looked up now: it still may have gone out."
+    return decided_words(by.who.name, view, found)
 
 
 async def answer_to(desk: Desk, who: str, view: ParkView, decided: Decided) -> str:

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from typing import Final
 
 from core.agents import Agent
-from core.answers import answer_to, code_of, edited_by
+from core.answers import answer_to, code_of, edited_by, looked_up
 from core.approvers import lets_run
 from core.audit import AuditEntry
 from core.cards import Card
-from core.chat import Answer, Table, Typed
+from core.chat import LONGEST_WORDS, Answer, Table, Typed
 from core.codes import code_digest
 from core.commands import BY_NAME, Command, Line, listed, may, parse
 from core.decisions import Answering, Desk
@@ -18,7 +18,6 @@ from core.errors import CommandError, DecisionError, NotYourDecision, RosterErro
 from core.host import chief_of, risks_of
 from core.ids import CallCode, EventKey, PersonId, call_code, task_number
 from core.intake import Intake, find_task, may_stop
-from core.lookups import look_up
 from core.moves.ends import stop
 from core.moves.people import Decision
 from core.nearest import nearest
@@ -38,7 +37,6 @@ MANY: Final = 50
 CARDS: Final = 5
 """Cards that an answer shows at the most; the rest are named."""
 LONGEST_GOAL: Final = 60
-LONGEST_WORDS: Final = 20_000
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,9 +86,7 @@ class Commanded:
         return Answer(words=f"And {more}: `show` shows each." if more else "", views=shown)
 
     async def _card(self, view: ParkView) -> Card:
-        roster = await self.desk.store.people.of(self.who.org)
-        story = await self.desk.store.ledger.story(view.task.ref)
-        return card_with(self.desk, story, roster, {view.park.token}, self.room)
+        return await card_with(self.desk, view.task.ref, {view.park.token}, self.room)
 
     async def _show(self, said: Line) -> Answer:
         code = call_code(said.values["CODE"])
@@ -145,10 +141,7 @@ class Commanded:
         view = await self.desk.find_named(self.who, said.values["CODE"])
         choice = Choice(said.values["CHOICE"].replace("-", "_"))
         if choice is Choice.LOOK_UP:
-            found = await look_up(self.desk, self.clock, self._answering(), view)
-            if found is None:
-                return Answer(words=f"{code_of(view)} can't be looked up now: it still may have gone out.")
-            return Answer(words=await answer_to(self.desk, self.who.name, view, found))
+            return Answer(words=await looked_up(self.desk, self.clock, self._answering(), view))
         await self._displayed(view, runs=lets_run(None, choice))
         decision = Decision(kind=DecisionKind.CHOICE, choice=choice)
         decided = await self.desk.decide(self._answering(), view, decision)

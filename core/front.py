@@ -6,15 +6,15 @@ parsed comes in, and words or views go out. Prose never decides (rule 6).
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from core.answers import answer_to, code_of, edited_by, shown_form
+from core.answers import answer_to, code_of, edited_by, looked_up, shown_form
 from core.approvers import may_decide, why_not
 from core.around import routed
-from core.cards import Card, Verb, pages
+from core.cards import Verb, pages
 from core.chat import LONGEST_WORDS, SILENCE, Answer, Attachment, ChatMessage, Press, Typed
 from core.commanded import Commanded, joined
 from core.commands import joining, parse
@@ -30,7 +30,6 @@ from core.errors import (
 from core.forms import Form, form
 from core.ids import EventKey, Token
 from core.intake import find_task, may_stop
-from core.lookups import look_up
 from core.moves.people import Decision
 from core.parks import Choice, DecisionKind, ParkKind
 from core.people import Account, Person
@@ -233,7 +232,7 @@ class Front:
         by = Answering(who=who, surface=self.surface, event_id=press.event_id, room=self.room)
         match press.verb:
             case Choice.LOOK_UP:
-                return Answer(words=await self._looked_up(by, view))
+                return Answer(words=await looked_up(self.desk, self.clock, by, view))
             case Verb.REVIEW:
                 return await self._reviewed(who, view)
             case Verb.APPROVE_REST:
@@ -244,10 +243,9 @@ class Front:
         if (asks := _asks(press)) is not None:
             await self._may_begin(by, view, press)
             return Answer(asks=asks)
-        filled_in = (
-            press.fields if view.park.open else None
-        )  # else what became of it is said, not what is wrong
-        changes = None if filled_in is None else edited_by(self.desk, view, filled_in)
+        changes = None
+        if press.fields is not None and view.park.open:  # else what became of it is said, not what is wrong
+            changes = edited_by(self.desk, view, press.fields)
         decided = await self.desk.decide(by, view, decision_of(press), changes=changes)
         return Answer(words=await answer_to(self.desk, who.name, view, decided))
 
@@ -257,15 +255,9 @@ class Front:
             await self.desk.decide(by, view, decision_of(press))
         await self.desk.may_decide(by.who, view)
 
-    async def _looked_up(self, by: Answering, view: ParkView) -> str:
-        found = await look_up(self.desk, self.clock, by, view)
-        if found is None:
-            return f"{code_of(view)} can't be looked up now: it still may have gone out."
-        return await answer_to(self.desk, by.who.name, view, found)
-
     async def _reviewed(self, who: Person, view: ParkView) -> Answer:
         """The whole of the call's arguments; that it was shown to *who* is on record (I32)."""
-        card = await self._card(view, {view.park.token})
+        card = await card_with(self.desk, view.task.ref, {view.park.token}, self.room)
         await self.desk.reviewed(who, view)
         return Answer(views=(card,), pages=tuple(page for row in card.rows for page in pages(row)))
 
@@ -282,7 +274,7 @@ class Front:
         these = [v for v in there if v in waiting or v.park.event_id == _one_of(by, v)]
         if not these:  # what became of the row that the button stands for is said
             await self.desk.decide(by, view, APPROVE)
-        card = await self._card(view, {v.park.token for v in waiting})
+        card = await card_with(self.desk, view.task.ref, {v.park.token for v in waiting}, self.room)
         if len(card.rest) < len(waiting):
             raise DecisionError("press each call's own button: not all of them are shown whole")
         told = []
@@ -301,11 +293,6 @@ class Front:
             raise DecisionError(f"{code_of(view)} has nothing to edit")
         return form(tool, view.call.args)
 
-    async def _card(self, view: ParkView, tokens: Collection[Token]) -> Card:
-        roster = await self.desk.store.people.of(view.task.org)
-        story = await self.desk.store.ledger.story(view.task.ref)
-        return card_with(self.desk, story, roster, tokens, self.room)
-
     # ── commands ─────────────────────────────────────────────────────────────────────────────
 
     async def typed(self, typed: Typed) -> Answer:
@@ -322,11 +309,13 @@ class Front:
         """The same, whoever typed it known to be *who*."""
         if who is None:
             return Answer(words=UNKNOWN)
+        if len(typed.text) > LONGEST_WORDS:  # cut, it would say something else
+            return Answer(words=f"A command has at most {LONGEST_WORDS:,} characters; nothing is done.")
         commanded = Commanded(
             desk=self.desk, clock=self.clock, surface=self.surface, who=who, typed=typed, room=self.room
         )
         try:
-            return self._shown(await commanded.do(parse(typed.text[:LONGEST_WORDS])))
+            return self._shown(await commanded.do(parse(typed.text)))
         except StoreError:
             raise
         except BadArguments as error:
@@ -364,7 +353,13 @@ def _asks(press: Press) -> str | None:
     """What is still to be said before the verb means anything."""
     if press.words is not None and press.words.strip():
         return None
-    return {Verb.REVISE: "How should it be changed?", Verb.ANSWER: "What is your answer?"}.get(press.verb)  # type: ignore[call-overload,no-any-return]
+    return _ASKS.get(press.verb)
+
+
+_ASKS: Final[Mapping[str, str]] = {
+    Verb.REVISE: "How should it be changed?",
+    Verb.ANSWER: "What is your answer?",
+}
 
 
 def sentence(words: str) -> str:

@@ -193,10 +193,9 @@ def place(view: ParkView) -> tuple[object, ...]:
     return view.task.ref, call.episode, call.round
 
 
-def card_with(
-    desk: Desk, story: Story, roster: Roster, tokens: Collection[Token], room: int | None = None
-) -> Card:
-    """The card of the parks of these *tokens*, wherever else they stand as well."""
+async def card_with(desk: Desk, task: TaskRef, tokens: Collection[Token], room: int | None = None) -> Card:
+    """The card, as the rows are now, of the parks of *task* with these *tokens*, wherever else they stand."""
+    story, roster = await desk.store.ledger.story(task), await desk.store.people.of(task.org)
     shown = [(p, c) for p, c in pairs_of(story) if p.token in tokens]
     return card(story, shown, roster, desk.host, room, desk.redactor)
 

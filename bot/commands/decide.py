@@ -6,11 +6,11 @@ from rich.text import Text
 
 from adapters.console import led
 from bot.commands.session import SURFACE, Session, call_named, console, session, words
-from core.answers import code_of, decided_words, edited_by
+from core import answers
+from core.answers import decided_words, edited_by
 from core.decisions import Answering
 from core.errors import BadArguments, DecisionError
 from core.forms import Form, form
-from core.lookups import look_up
 from core.moves.people import Decided, Decision
 from core.parks import Choice, DecisionKind
 from core.ports import ParkView
@@ -83,10 +83,8 @@ async def _say(
 
 async def looked_up(here: Session, view: ParkView) -> Text:
     """*view* is settled as the destination says; the line that tells it. Raises what look_up raises."""
-    decided = await look_up(here.app.desk, here.app.clock, _answering(here), view)
-    if decided is None:
-        return led(f"{code_of(view)} ", "bold").append("can't be looked up now: it still may have gone out.")
-    return decided_line(here.who.name, *here.app.desk.redactor.clean((view, decided)))
+    told = await answers.looked_up(here.app.desk, here.app.clock, _answering(here), view)
+    return _led(here.app.desk.redactor.redact(told))
 
 
 async def decide(
@@ -128,5 +126,10 @@ def form_of(here: Session, view: ParkView) -> Form | None:
 
 def decided_line(who: str, view: ParkView, decided: Decided) -> Text:
     """t-1.2 approved with changes by ada: amount 24.00 → 18.50. A worker runs it."""
-    code, _, rest = decided_words(who, view, decided).partition(" ")
+    return _led(decided_words(who, view, decided))
+
+
+def _led(told: str) -> Text:
+    """*told*, led by the code it begins with."""
+    code, _, rest = told.partition(" ")
     return led(f"{code} ", "bold").append(rest)

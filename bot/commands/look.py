@@ -97,13 +97,11 @@ async def pending(as_: str | None) -> None:
     screen = console()
     async with session(as_) as here:
         app, views = here.app, await here.app.store.parks.waiting_for(here.who, MANY)
-        roster = await app.store.people.of(here.who.org)
         together: dict[tuple[object, ...], list[ParkView]] = defaultdict(list)
         for view in views:
             together[place(view)].append(view)
         for group in together.values():
-            story = await app.store.ledger.story(group[0].task.ref)
-            shown = card_with(app.desk, story, roster, {view.park.token for view in group})
+            shown = await card_with(app.desk, group[0].task.ref, {view.park.token for view in group})
             screen.print(CardView(app.desk.redactor.clean(shown), Answers.COMMANDS))
     if not views:
         screen.print("Nothing waits.")

@@ -15,6 +15,7 @@ from rich.console import Console
 from adapters.console import Terminal, led
 from bot.redaction import settings_from
 from bot.wiring import App, opened
+from core.chat import LONGEST_WORDS
 from core.errors import ConfigError, ParkNotFound, TaskNotFound
 from core.ids import CallCode, OrgId, call_code, task_number
 from core.intake import find_task
@@ -27,8 +28,6 @@ from core.visible import visible
 
 SURFACE = "console"
 ORGANIZATION = OrgId("local")
-LONGEST_WORDS = 20_000
-"""Of a goal or a reason that are kept."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from core.chat import SILENCE
+from core.chat import LONGEST_WORDS, SILENCE
 from core.errors import BadArguments
 from core.forms import Typed as Filled
 from core.ids import ParkId, Token
@@ -92,6 +92,14 @@ async def test_an_edit_that_is_too_long_stays_at_its_field(office: Office) -> No
     with pytest.raises(BadArguments) as raised:
         await ada.presses("t-1.1", "edit", fields={"text": "x" * 40_000})
     assert list(raised.value.problems) == ["text"]
+    assert await states(office) == [ParkState.OPEN]
+
+
+async def test_a_command_that_is_too_long_is_not_cut_into_another_one(office: Office) -> None:
+    """Bad input 35."""
+    ada = await parked(office, *NOTE_SCRIPT)
+    answer = await ada.types(f"edit t-1.1 text={'x' * LONGEST_WORDS}")
+    assert answer.words == "A command has at most 40,000 characters; nothing is done."
     assert await states(office) == [ParkState.OPEN]
 
 
