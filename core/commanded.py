@@ -281,7 +281,9 @@ class Commanded:
         entries = await self._entries(said.values.get("TASK"))
         if not entries:
             return Answer(words="Nothing is on record yet.")
-        tasks = {t.id: t.code for t in await self.desk.store.ledger.find(self.who.org, Query(limit=1000))}
+        about = frozenset(e.task_id for e in entries if e.task_id is not None)
+        found = await self.desk.store.ledger.find(self.who.org, Query(ids=about, limit=MANY))
+        tasks = {task.id: task.code for task in found}
         rows = tuple(
             (
                 _moment(e.at),
@@ -299,9 +301,7 @@ class Commanded:
         ledger = self.desk.store.ledger
         if code is not None:
             return list((await ledger.story((await self._task(code)).ref)).audit)[-MANY:]
-        head = await ledger.head(self.who.org)
-        sealed = await ledger.audit(self.who.org, max(0, head.seq - MANY), MANY)
-        return [*sealed, *await ledger.unsealed(self.who.org, MANY)][-MANY:]
+        return await ledger.newest(self.who.org, MANY)
 
     async def _budget(self, said: Line) -> Answer:
         used = await self.desk.store.ledger.usage(self.who.org)

@@ -423,6 +423,7 @@ class Query:
     """Which tasks: all that fit every given field, newest first."""
 
     number: int | None = None
+    ids: frozenset[TaskId] | None = None
     states: frozenset[TaskState] = frozenset()
     agent: str | None = None
     surface: str | None = None  # where it speaks, for the three below
@@ -462,6 +463,10 @@ class Ledger(Protocol):
 
     async def unsealed(self, org: OrgId, n: int) -> list[AuditEntry]:
         """Entries not yet in the chain, oldest first."""
+        ...
+
+    async def newest(self, org: OrgId, n: int) -> list[AuditEntry]:
+        """The last *n* entries, sealed or not, the newest last."""
         ...
 
     async def seal(self, org: OrgId, n: int) -> Head:

@@ -33,6 +33,8 @@ class SqlLedger:
         wanted = select(tasks).where(tasks.c.org == org)
         if query.number is not None:
             wanted = wanted.where(tasks.c.number == query.number)
+        if query.ids is not None:
+            wanted = wanted.where(tasks.c.id.in_(sorted(query.ids)))
         if query.states:
             wanted = wanted.where(tasks.c.state.in_(sorted(state.value for state in query.states)))
         if query.agent is not None:
@@ -70,6 +72,11 @@ class SqlLedger:
 
     async def unsealed(self, org: OrgId, n: int) -> list[AuditEntry]:
         return await self._db.read(lambda conn: _entries(conn, _unsealed(org, n)))
+
+    async def newest(self, org: OrgId, n: int) -> list[AuditEntry]:
+        last_first = (audit.c.seq.desc().nulls_first(), audit.c.at.desc(), audit.c.id.desc())
+        wanted = select(audit).where(audit.c.org == org).order_by(*last_first).limit(n)
+        return (await self._db.read(lambda conn: _entries(conn, wanted)))[::-1]
 
     async def seal(self, org: OrgId, n: int) -> Head:
         """Raises LookupError if there is no such organization."""

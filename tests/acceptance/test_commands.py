@@ -10,6 +10,7 @@ import yaml
 
 from core.cards import Card
 from core.chat import SILENCE
+from core.commanded import MANY
 from core.commands import COMMANDS, SETTLING, Kind, listed, parse
 from core.errors import CommandError
 from core.parks import Choice
@@ -68,6 +69,17 @@ async def test_the_trail_of_a_task_names_who_moved_it(office: Office) -> None:
     moves = {(row[2], row[3]) for row in answer.table.rows}
     assert ("U1", "decide") in moves
     assert {row[1] for row in answer.table.rows} == {"t-1"}
+
+
+async def test_the_trail_ends_with_what_was_done_last_though_nobody_seals_it(office: Office) -> None:
+    ada = office.seat(U1)
+    for _ in range(MANY):
+        await ada.types("pause")
+        await ada.types("resume")
+    await ada.types("stop t-1")
+    answer = await ada.types("audit")
+    assert answer.table is not None
+    assert (len(answer.table.rows), answer.table.rows[-1][1:4]) == (MANY, ("t-1", "U1", "stop"))
 
 
 @pytest.mark.parametrize("role", list(Role))

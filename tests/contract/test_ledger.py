@@ -278,6 +278,27 @@ async def test_tasks_are_found_by_where_they_speak_and_by_the_messages_they_post
     assert await found(other, Query(surface="telegram", message="m-7")) == []
 
 
+async def test_of_the_tasks_with_these_ids_others_are_left_out(planted: Planted) -> None:
+    org, other = await planted.organization("a"), await planted.organization("b")
+    first, _, third = [await planted.task(org) for _ in range(3)]
+    foreign = await planted.task(other)
+    asked = Query(ids=frozenset({first.id, third.id, foreign.id}))
+    assert await planted.store.ledger.find(org, asked) == [third, first]
+    assert await planted.store.ledger.find(org, Query(ids=frozenset())) == []
+
+
+async def test_the_newest_entries_are_those_of_the_trails_end_whatever_is_sealed(planted: Planted) -> None:
+    org, other = await planted.organization("a"), await planted.organization("b")
+    entries = [await planted.entry(org, minute) for minute in range(6)]
+    await planted.entry(other, 9)
+    ledger = planted.store.ledger
+    for sealed in (0, 3, 6):
+        if sealed:
+            assert (await ledger.seal(org, 3)).seq == sealed
+        for n in (0, 2, 4, 9):
+            assert [e.id for e in await ledger.newest(org, n)] == [e.id for e in entries][6 - min(n, 6) :]
+
+
 async def test_the_tokens_of_a_day_are_summed_by_agent(planted: Planted) -> None:
     org, other = await planted.organization("a"), await planted.organization("b")
     hour = (await planted.now()).replace(minute=0, second=0, microsecond=0)

@@ -38,11 +38,19 @@ class MemoryLedger:
         )
 
     async def audit(self, org: OrgId, after_seq: int, n: int) -> list[AuditEntry]:
-        sealed = [(entry.seq or 0, entry) for entry in self._rows.audit.under("sealed", org, True)]
-        return [entry for seq, entry in sorted(sealed, key=lambda one: one[0]) if seq > after_seq][:n]
+        return [entry for entry in self._sealed(org) if (entry.seq or 0) > after_seq][:n]
 
     async def unsealed(self, org: OrgId, n: int) -> list[AuditEntry]:
-        return _by_age(self._rows.audit.under("sealed", org, False))[:n]
+        return self._loose(org)[:n]
+
+    async def newest(self, org: OrgId, n: int) -> list[AuditEntry]:
+        return [*self._sealed(org), *self._loose(org)][::-1][:n][::-1]
+
+    def _sealed(self, org: OrgId) -> list[AuditEntry]:
+        return sorted(self._rows.audit.under("sealed", org, True), key=lambda entry: entry.seq or 0)
+
+    def _loose(self, org: OrgId) -> list[AuditEntry]:
+        return _by_age(self._rows.audit.under("sealed", org, False))
 
     async def seal(self, org: OrgId, n: int) -> Head:
         if (row := self._rows.organizations.get(org)) is None:
@@ -84,6 +92,7 @@ class MemoryLedger:
 def _fits(task: Task, query: Query) -> bool:
     return (
         query.number in (None, task.number)
+        and (query.ids is None or task.id in query.ids)
         and (not query.states or task.state in query.states)
         and query.agent in (None, task.agent)
         and (query.message is not None or query.surface in (None, task.surface))
