@@ -116,6 +116,29 @@ class Settings(BaseSettings):
     openai_base_url: Annotated[str, AfterValidator(_http_url)] | None = Field(
         default=None, description="where the model's service is, if not at OpenAI"
     )
+    port: int = Field(default=8080, ge=0, le=65535, description="where the web process listens; 0: any")
+    public_url: Annotated[str, AfterValidator(_http_url)] | None = Field(
+        default=None, description="where the web process is reached from outside, such as https://bot.example"
+    )
+    slack_bot_token: SecretStr | None = Field(
+        default=None, description="the bot's token (xoxb-…), of the one workspace it is in"
+    )
+    slack_signing_secret: SecretStr | None = Field(
+        default=None, description="what Slack signs its requests with; two, with a comma, while it is rotated"
+    )
+    slack_app_token: SecretStr | None = Field(
+        default=None,
+        description="an app-level token (xapp-…): without PUBLIC_URL, Slack is talked to by Socket Mode",
+    )
+    gatepost_slack_client_id: str | None = Field(
+        default=None, description="the Slack app's client id, to be installed in several workspaces"
+    )
+    gatepost_slack_client_secret: SecretStr | None = Field(
+        default=None, description="the Slack app's client secret, to be installed in several workspaces"
+    )
+    slack_api_url: Annotated[str, AfterValidator(_http_url)] = Field(
+        default="https://slack.com/api/", description="where Slack's Web API is"
+    )
     lease_seconds: float = Field(
         default=60.0,
         ge=1,
@@ -169,6 +192,11 @@ class Settings(BaseSettings):
         return settings
 
     @property
+    def slack_signing_secrets(self) -> tuple[str, ...]:
+        """Those that a request of Slack's may be signed with."""
+        return () if self.slack_signing_secret is None else _keys_in(self.slack_signing_secret)
+
+    @property
     def queue(self) -> QueueSettings:
         return QueueSettings(max_running=self.max_running, age_seconds=self.age_seconds)
 
@@ -185,6 +213,7 @@ class Settings(BaseSettings):
         }
         if self.secret_key is not None:
             found |= {f"SECRET_KEY:{n}": key for n, key in enumerate(_keys_in(self.secret_key), 1)}
+        found |= {f"SLACK_SIGNING_SECRET:{n}": key for n, key in enumerate(self.slack_signing_secrets, 1)}
         passwords = dict.fromkeys(_passwords(self.database_url))
         return found | {f"DATABASE_URL:{n}": password for n, password in enumerate(passwords, 1)}
 

@@ -1,0 +1,1 @@
+"""The web process's own: what any request has to keep to, and whether the process is well."""
