@@ -7,7 +7,7 @@ would run, and can be read back (`shown.read_back`). The raw value is what is ha
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Final
 
@@ -22,7 +22,7 @@ from core.parks import Choice, Park, ParkKind
 from core.people import Roster
 from core.ports import Story
 from core.redact import Redactor
-from core.shown import Field, beginnings, fields_of, shown_whole
+from core.shown import Field, beginnings, fields_of, share, shown_whole
 from core.tasks import Json, MessageKind, Task
 from core.visible import line, visible
 from core.wording import (
@@ -43,6 +43,7 @@ from core.wording import (
     why,
 )
 
+_LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 LONGEST_GOAL: Final = 160
 """Of the goal above a card: the card is about the call."""
 ASIDE_IN_ROOM: Final = 600
@@ -100,6 +101,7 @@ class Row:
     status: str | None  # who decided what and when, and what came of it; None while it waits
     expires_at: datetime | None
     short_hash: str
+    asked_at: datetime | None = None
     final: bool = False  # it is decided, and all that was to come of it has come
     to: str | None = None  # whom it is for, cut
     question: str | None = None  # what an agent asks
@@ -149,6 +151,11 @@ class Card:
         return (Verb.APPROVE_REST,) if all_shown and len(waiting) > 1 else ()
 
     @property
+    def rest_token(self) -> str:
+        """What the button for all of them carries: the newest one's, since it is of what is no newer."""
+        return max(self.rest, key=lambda row: (row.asked_at or _LONG_AGO, row.code)).token
+
+    @property
     def rest_label(self) -> str:
         """Approve all 3; once some row is decided, Approve the other 2."""
         n = len(self.rest)
@@ -190,7 +197,8 @@ def card(
 ) -> Card:
     """The card of these parks of *story*'s task, the newest version of each call alone.
 
-    *room*: characters of arguments that the surface shows of a row; None: it shows all, however long.
+    *room*: characters of arguments that the surface shows of one row alone (`share` of several); None: it
+    shows all, however long.
     *redactor*: takes the secrets out before anything is cut, so that no part of one stays (I33).
     """
     newest = list({(p.call_id, p.kind): (p, c) for p, c in sorted(pairs, key=_age)}.values())
@@ -256,7 +264,8 @@ class _Rows:
         return visible(found.name if found else agent)
 
     def row(self, park: Park, call: Call | None) -> Row:
-        whole = call is None or shown_whole(call.args, call.proposed_args, self.room)
+        room = share(self.room, park.together)
+        whole = call is None or shown_whole(call.args, call.proposed_args, room)
         url = park.shown.get("url")  # is to be pressed: the view's own redaction leaves it whole
         runs = call.args if call else {}
         if self.redactor is not None:
@@ -264,8 +273,8 @@ class _Rows:
         task, args = self.story.task, call.args if call else {}
         question, suggestions = _question(park, args)
         fields = self._fields(call, () if question is None else ("question", "suggestions"))
-        most = LONGEST_ASIDE if self.room is None else ASIDE_IN_ROOM
-        each = LONGEST_EARLIER if self.room is None else EARLIER_IN_ROOM
+        most = LONGEST_ASIDE if room is None else share(ASIDE_IN_ROOM, park.together)
+        each = LONGEST_EARLIER if room is None else share(EARLIER_IN_ROOM, park.together)
         return Row(
             code=_code(task, park, call),
             token=park.token,
@@ -273,11 +282,12 @@ class _Rows:
             title=title(self.name_of(task.agent), park, call),
             risk=call.risk if call and question is None else "",
             why=why(park, call, most),
-            fields=fields if whole or self.room is None else beginnings(fields, self.room),
+            fields=fields if whole or room is None else beginnings(fields, room),
             choices=self._choices(park, whole=whole) if park.open else (),
             status=None if park.open else status(park, call, self.roster),
             expires_at=park.expires_at,
             short_hash=park.shown_hash[:4],
+            asked_at=park.created_at,
             final=not park.open and (call is None or call.settled),
             to=recipient(args),
             question=question,

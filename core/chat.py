@@ -74,7 +74,8 @@ class ChatMessage:
 class Press:
     """Somebody pressed a button: its *verb* on what *token* names, in the message *chat_ref*.
 
-    *words*: what they wrote with it, such as why. *fields*: the texts a form came back with, by name.
+    *words*: what they wrote with it, such as why. *suggestion*: which of the answers that were suggested they
+    took, from 0. *fields*: the texts a form came back with, by name.
     """
 
     account: Account
@@ -83,6 +84,7 @@ class Press:
     token: Token
     chat_ref: str | None = None
     words: str | None = None
+    suggestion: int | None = None
     fields: Mapping[str, Filled] | None = None
 
 
@@ -108,11 +110,13 @@ class Table:
 class Answer:
     """What its sender alone is shown at once: words, a table, or views; nothing at all where all are empty.
 
-    *asks*: what is still to be said before what was pressed is done. *form*: the fields to edit. *pages*: the
-    whole of what a card had no room for; who got them may approve it.
+    *done*: what was pressed is done, and its card says all that the words say. *asks*: what is still to be
+    said before it is done. *form*: the fields to edit. *pages*: the whole of what a card had no room for; who
+    was shown them (`Front.saw`) may approve it.
     """
 
     words: str = ""
+    done: bool = False
     table: Table | None = None
     views: tuple[View, ...] = ()
     asks: str | None = None

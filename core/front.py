@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from core.answers import answer_to, code_of, edited_by, looked_up, shown_form
+from core.answers import answer_to, code_of, decided_words, edited_by, looked_up, shown_form
 from core.approvers import may_decide, why_not
 from core.around import routed
 from core.cards import Verb, pages
@@ -234,9 +234,11 @@ class Front:
             case Choice.LOOK_UP:
                 return Answer(words=await looked_up(self.desk, self.clock, by, view))
             case Verb.REVIEW:
-                return await self._reviewed(who, view)
+                return await self._whole(who, view)
             case Verb.APPROVE_REST:
-                return Answer(words=await self._approved_rest(by, view))
+                return await self._approved_rest(by, view)
+            case Verb.ANSWER if press.suggestion is not None:
+                press = replace(press, words=_suggested(view, press.suggestion))
             case Verb.EDIT if press.fields is None:
                 await self._may_begin(by, view, press)
                 return Answer(form=shown_form(self.desk, self._form(view)))
@@ -247,7 +249,8 @@ class Front:
         if press.fields is not None and view.park.open:  # else what became of it is said, not what is wrong
             changes = edited_by(self.desk, view, press.fields)
         decided = await self.desk.decide(by, view, decision_of(press), changes=changes)
-        return Answer(words=await answer_to(self.desk, who.name, view, decided))
+        told = await answer_to(self.desk, who.name, view, decided)
+        return Answer(words=told, done=told == decided_words(who.name, view, decided))
 
     async def _may_begin(self, by: Answering, view: ParkView, press: Press) -> None:
         """Raises what became of the park, or whose it is, before anybody fills in what would be in vain."""
@@ -255,13 +258,19 @@ class Front:
             await self.desk.decide(by, view, decision_of(press))
         await self.desk.may_decide(by.who, view)
 
-    async def _reviewed(self, who: Person, view: ParkView) -> Answer:
-        """The whole of the call's arguments; that it was shown to *who* is on record (I32)."""
+    async def saw(self, press: Press) -> None:
+        """What a Review was answered with was shown to who pressed it, to its end: on record (I32)."""
+        who = await self._presser(press)
+        if who is not None:
+            await self.desk.reviewed(who, await self.desk.find(who, press.token))
+
+    async def _whole(self, who: Person, view: ParkView) -> Answer:
+        """The whole of the call's arguments. Raises NotYourDecision."""
+        await self.desk.may_decide(who, view)
         card = await card_with(self.desk, view.task.ref, {view.park.token}, self.room)
-        await self.desk.reviewed(who, view)
         return Answer(views=(card,), pages=tuple(page for row in card.rows for page in pages(row)))
 
-    async def _approved_rest(self, by: Answering, view: ParkView) -> str:
+    async def _approved_rest(self, by: Answering, view: ParkView) -> Answer:
         """Each call of the card that waits is approved by itself; one that can't be keeps no other back.
 
         What was asked anew since the button was made is not: nobody has pressed that. A click that arrives
@@ -277,14 +286,16 @@ class Front:
         card = await card_with(self.desk, view.task.ref, {v.park.token for v in waiting}, self.room)
         if len(card.rest) < len(waiting):
             raise DecisionError("press each call's own button: not all of them are shown whole")
-        told = []
+        told, done = [], True
         for one in these:
             try:
                 decided = await self.desk.decide(replace(by, event_id=_one_of(by, one)), one, APPROVE)
                 told.append(await answer_to(self.desk, by.who.name, one, decided))
+                done = done and told[-1] == decided_words(by.who.name, one, decided)
             except DecisionError as error:
                 told.append(f"{code_of(one)}: {error}")
-        return "\n".join(told)
+                done = False
+        return Answer(words="\n".join(told), done=done)
 
     def _form(self, view: ParkView) -> Form:
         """Raises DecisionError where there is nothing to edit."""
@@ -347,6 +358,14 @@ def _looks_decided(text: str) -> bool:
 def _one_of(by: Answering, view: ParkView) -> str:
     """The event of one of the decisions that a click takes together."""
     return f"{by.event_id}:{view.park.token}"
+
+
+def _suggested(view: ParkView, n: int) -> str:
+    """The answer that was suggested there, as its agent wrote it. Raises DecisionError."""
+    suggestions = (view.call.args if view.call else {}).get("suggestions") or ()
+    if view.park.kind is not ParkKind.QUESTION or not 0 <= n < len(suggestions):
+        raise DecisionError("this answer is no longer there; write it in your own words")
+    return str(suggestions[n])
 
 
 def _asks(press: Press) -> str | None:

@@ -105,14 +105,15 @@ class Hooks:
 
     async def time(self, task: Task, organization: Organization) -> str:
         """How the time reads now, to the people of the task's organization; empty: it is not said."""
-        at = self.clock.now().astimezone(await self._zone(organization))
+        at = self.clock.now().astimezone(await self.time_zone(organization))
         try:
             said: str = await self._answered((str,), self.host.clock, task, at)
         except HostFailed:
             said = await BaseHost.clock(self.host, task, at)
         return said
 
-    async def _zone(self, organization: Organization) -> tzinfo:
+    async def time_zone(self, organization: Organization) -> tzinfo:
+        """Where the organization's people are, as the host has it, else as its row says."""
         try:
             facts = await self._answered((Mapping,), self.host.context, organization.id)
             named = facts.get("time_zone")

@@ -57,6 +57,9 @@ RENDERER = "2"
 OUTSIDE: Final = "outside"
 """In what a card shows: its words came from outside, so the model reads none of them (I27)."""
 
+TOGETHER: Final = "together"
+"""In what a card shows: how many asked at once, and share a card's room; missing where it asked alone."""
+
 UNKNOWN_CHOICES = (Choice.WENT_OUT, Choice.DID_NOT, Choice.SEND_AGAIN)
 
 
@@ -94,6 +97,11 @@ class Park:
     @property
     def open(self) -> bool:
         return self.state is ParkState.OPEN
+
+    @property
+    def together(self) -> int:
+        """How many asked at once, this one among them."""
+        return int(self.shown.get(TOGETHER, 1))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, overload
 
 from core.arguments import nested_too_deep
 from core.canonical import dump, load
@@ -139,6 +139,18 @@ def read_back(fields: Sequence[Field]) -> dict[str, Json]:
 
 
 # ── room ─────────────────────────────────────────────────────────────────────────────────────
+
+
+@overload
+def share(room: int, together: int) -> int: ...
+@overload
+def share(room: int | None, together: int) -> int | None: ...
+def share(room: int | None, together: int) -> int | None:
+    """What each of so many calls has of a card's *room*: all of them twice what one has; None: any room.
+
+    By how many asked at once, not by how many wait still: what a card showed of a call stays true.
+    """
+    return room if room is None or together <= 2 else room * 2 // together
 
 
 def shown_whole(args: Mapping[str, Json], proposed: Json, room: int | None) -> bool:

@@ -37,7 +37,7 @@ from core.moves.common import (
     worker,
 )
 from core.moves.waits import PATIENCE, approval_park
-from core.parks import UNKNOWN_CHOICES, Choice, DecisionKind, Park, ParkKind, ParkState, Slip
+from core.parks import TOGETHER, UNKNOWN_CHOICES, Choice, DecisionKind, Park, ParkKind, ParkState, Slip
 from core.plan import RunState, run_state
 from core.ruling import gate
 from core.tasks import Json, MessageKind, Taint, Task
@@ -356,10 +356,17 @@ def _parked_anew(
 ) -> tuple[Change, RunState]:
     """What was about to run asks (again): parked as one version more, saying why, and what went before."""
     parked = replace(call, state=CallState.PARKED)
-    versions = [p.version for p in work.parks_of(call.id) if p.kind is ParkKind.APPROVAL]
+    versions = [p for p in work.parks_of(call.id) if p.kind is ParkKind.APPROVAL]
     earlier = [_displayed(e) for e in work.elsewhere] if call.risk in _WINDOWED else None
-    found = {k: v for k, v in (("problem", problem), ("earlier", earlier or None)) if v is not None}
-    park = approval_park(parked, slip, at, version=max(versions, default=0) + 1, shown=shown | found)
+    together = max((p.together for p in versions), default=1)  # it stays on the card it was on
+    said = (
+        ("problem", problem),
+        ("earlier", earlier or None),
+        (TOGETHER, together if together > 1 else None),
+    )
+    found = {k: v for k, v in said if v is not None}
+    version = max((p.version for p in versions), default=0) + 1
+    park = approval_park(parked, slip, at, version=version, shown=shown | found)
     change = Change(
         task=work.task,
         calls=(parked,),

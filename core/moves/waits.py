@@ -31,7 +31,7 @@ from core.moves.common import (
     woken,
     worker,
 )
-from core.parks import Choice, Park, ParkKind, ParkState, Slip, shown_hash
+from core.parks import TOGETHER, Choice, Park, ParkKind, ParkState, Slip, shown_hash
 from core.plan import QUIET, Hold, HoldKind, LimitKind, Rest, RunState, Signals, next_step, run_state
 from core.tasks import Json, TaskState
 from core.work import Change, Lost, Move, PostIntent, PostKind, Spend, TaskEvent, Work
@@ -119,7 +119,7 @@ def ask(run: Run, agent: Agent, asks: Sequence[Asking]) -> Move[Answer]:
             settled(c, error(Outcome.REFUSED, a.problem), at) for c, a in pairs if a.problem is not None
         ]
         parked = [replace(c, state=CallState.PARKED) for c, a in pairs if a.problem is None]
-        parks = tuple(_park(c, a, at) for c, a in pairs if a.problem is None)
+        parks = tuple(_park(c, a, at, len(parked)) for c, a in pairs if a.problem is None)
         facts = {
             "parked": [{"call": c.number, "hash": c.args_hash} for c in parked],
             "refused": [c.number for c in refused],
@@ -146,9 +146,9 @@ def _may_park(call: Call, a: Asking) -> bool:
     return call.asks_person or wants
 
 
-def _park(call: Call, a: Asking, at: datetime) -> Park:
+def _park(call: Call, a: Asking, at: datetime, together: int) -> Park:
     kind = ParkKind.APPROVAL if call.parks_as is None else _KIND_OF[call.parks_as]
-    shown = dict(a.shown or {})
+    shown = {**(a.shown or {}), **({TOGETHER: together} if together > 1 else {})}
     if a.account is not None:
         kind, shown = ParkKind.CONNECT, {**shown, "account": a.account}
     return approval_park(call, a.slip, at, shown=shown, patience=a.patience, kind=kind)

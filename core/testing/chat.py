@@ -237,7 +237,10 @@ class Seat:
             case ChatMessage():
                 return await self.front.said(arrived)
             case Press():
-                return await self.front.pressed(arrived)
+                answer = await self.front.pressed(arrived)
+                if answer.pages:  # read to their end
+                    await self.front.saw(arrived)
+                return answer
             case Typed():
                 return await self.front.typed(arrived)
 

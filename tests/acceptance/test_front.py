@@ -327,6 +327,37 @@ async def test_a_word_that_answers_a_question_is_not_said_to_decide_nothing(offi
     assert sorted(states) == [(ParkKind.APPROVAL, ParkState.OPEN), (ParkKind.QUESTION, ParkState.DECIDED)]
 
 
+@pytest.mark.rule("C11", "I15")
+async def test_a_suggested_answer_is_said_as_the_agent_wrote_it(office: Office) -> None:
+    asked = calls(("ask_owner", {"question": "Which one?", "suggestions": ["the red one", "the blue one"]}))
+    sam = replace(SAM, tools=(*SAM.tools, "ask_owner"))
+    office.opens([asked, says("Done.")], sam=sam, tools=(ASK_OWNER,))
+    ada = office.seat(U1)
+    await ada.says("order a mug")
+    await office.last.works()
+    row = office.chat.row("t-1.1")
+    gone = await ada.brings(replace(ada.press(row, Verb.ANSWER), suggestion=2))
+    assert gone.words == "This answer is no longer there; write it in your own words."
+    assert (await ada.brings(replace(ada.press(row, Verb.ANSWER), suggestion=1))).done
+    await office.last.works()
+    (call,) = (await office.story()).calls
+    assert call.result == {"value": "the blue one"}
+
+
+@pytest.mark.rule("I32")
+async def test_what_asks_along_with_many_others_has_its_share_of_the_room(office: Office) -> None:
+    notes = [("send_note", {"to": f"x{n}@example.test", "text": "x" * 700}) for n in range(8)]
+    ada = await parked(office, calls(*notes, ("send_note", NOTE)), says("Sent."))
+    long, short = office.chat.row("t-1.1"), office.chat.row("t-1.9")
+    assert (Verb.APPROVE in long.choices, Verb.APPROVE in short.choices) == (False, True)
+    await ada.presses("t-1.9", Verb.APPROVE)
+    assert (await ada.types("approve t-1.1")).words.startswith("The card shows only its beginning")
+    await ada.presses("t-1.1", Verb.REVIEW)
+    assert (await ada.types("approve t-1.1")).done is False
+    await office.last.works()
+    assert sorted(effect[1] for effect in office.world.effects) == ["x0@example.test", "x@example.test"]
+
+
 @pytest.mark.rule("T11", "I29")
 async def test_stop_ends_the_task_it_is_said_in(office: Office) -> None:
     ada = await parked(office)
