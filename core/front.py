@@ -6,10 +6,10 @@ parsed comes in, and words or views go out. Prose never decides (rule 6).
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from core.answers import answer_to, code_of, decided_words, edited_by, looked_up, shown_form
 from core.approvers import may_decide, why_not
@@ -53,6 +53,9 @@ from core.standing import held_back
 from core.tasks import Json, Task
 from core.visible import line
 from core.work import Duplicate, Event, EventKind
+
+Does: TypeAlias = Callable[[Press, Person, ParkView], Awaitable[Answer]]
+"""What a button does for somebody, on the park it is of."""
 
 APPROVE: Final = Decision(kind=DecisionKind.APPROVE)
 UNKNOWN = "I don't know you here. Ask an owner for an invitation, and say `join` with its code."
@@ -190,9 +193,17 @@ class Front:
         Raises BadArguments by field where a form's fields are wrong: nothing is decided, the form stays.
         Raises StoreError: nothing is decided, and the click may be tried again.
         """
+        await self._learn(press)
+        return await self.pressed_by(await self._presser(press), press)
+
+    async def begins(self, press: Press) -> Answer:
+        """What stands against *press* before anybody writes what goes with it; SILENCE: nothing does."""
+        await self._learn(press)
+        return await self._for(await self._presser(press), press, self._begun)
+
+    async def _learn(self, press: Press) -> None:
         if press.chat_ref is not None:
             await self.desk.store.outbox.learn(press.token, self.surface, press.chat_ref)
-        return await self.pressed_by(await self._presser(press), press)
 
     async def _presser(self, press: Press) -> Person | None:
         """Who pressed: of somebody in several organizations, the person of the one that the button is of."""
@@ -205,12 +216,16 @@ class Front:
 
     async def pressed_by(self, who: Person | None, press: Press) -> Answer:
         """The same, whoever pressed it known to be *who*."""
+        return await self._for(who, press, self._pressed)
+
+    async def _for(self, who: Person | None, press: Press, does: Does) -> Answer:
+        """What *does* answers for *who* on the park of *press*, or why it is not for them."""
         if who is None:
             await self._refused(press.token, press.account, None, "nobody here knows them")
             return Answer(words=UNKNOWN)
         try:
             view = await self.desk.find(who, press.token)
-            return self._shown(await self._pressed(press, who, view))
+            return self._shown(await does(press, who, view))
         except ParkNotFound:
             await self._refused(press.token, press.account, who, "it is not of their organization")
             return Answer(words=GONE)
@@ -228,8 +243,15 @@ class Front:
         actor = f"{account.surface}:{account.ref}" if who is None else who.id
         await self.desk.store.parks.refused(token, actor, self.surface, why)
 
+    def _by(self, press: Press, who: Person) -> Answering:
+        return Answering(who=who, surface=self.surface, event_id=press.event_id, room=self.room)
+
+    async def _begun(self, press: Press, who: Person, view: ParkView) -> Answer:
+        await self._may_begin(self._by(press, who), view, press)
+        return SILENCE
+
     async def _pressed(self, press: Press, who: Person, view: ParkView) -> Answer:
-        by = Answering(who=who, surface=self.surface, event_id=press.event_id, room=self.room)
+        by = self._by(press, who)
         match press.verb:
             case Choice.LOOK_UP:
                 return Answer(words=await looked_up(self.desk, self.clock, by, view))

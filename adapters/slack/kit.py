@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
+from adapters.slack.words import escaped
 from core.visible import cut
 
 Block: TypeAlias = dict[str, Any]
@@ -96,6 +97,14 @@ def section(words: str, accessory: Block | None = None) -> Block:
 
 def context(*words: str) -> Block:
     return {"type": "context", "elements": [plain_text(text) for text in words]}
+
+
+def context_at(before: str, at: datetime, after: str = "") -> Block:
+    """*at* between two texts, in the reader's own time zone."""
+    date = moment(at)
+    said_at = f"<!date^{date['timestamp']}^{date['format']}|{date['fallback']}>"
+    words = f"{escaped(before)} {said_at}{escaped(after)}"
+    return {"type": "context", "elements": [{"type": "mrkdwn", "text": words, "verbatim": True}]}
 
 
 def actions(block_id: str, elements: Sequence[Block]) -> Block:

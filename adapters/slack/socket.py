@@ -1,0 +1,69 @@
+"""Slack by a socket that we open, for where nobody can reach us: one process at a time has it, by lease.
+
+The same listeners as by HTTP. What is not acknowledged Slack sends again, to whoever has the socket then.
+"""
+
+import logging
+from dataclasses import dataclass, field
+from typing import Final
+
+from aiohttp import ClientError
+from slack_bolt.adapter.socket_mode.aiohttp import AsyncSocketModeHandler
+from slack_bolt.async_app import AsyncApp
+from slack_sdk.errors import SlackClientError
+
+from core.errors import StoreError
+from core.ports import Clock, Leases
+
+log = logging.getLogger(__name__)
+
+LEASE: Final = "slack:socket"
+LEASE_SECONDS: Final = 15.0
+"""How long nobody has the socket after its process was killed."""
+
+
+@dataclass(kw_only=True, slots=True)
+class SocketMode:
+    """*holder*: this process. *app_token*: what opens sockets (xapp-…)."""
+
+    app: AsyncApp
+    app_token: str
+    leases: Leases
+    clock: Clock
+    holder: str
+    _handler: AsyncSocketModeHandler | None = field(default=None, init=False)
+    _epoch: int | None = field(default=None, init=False)
+
+    async def keep(self) -> None:
+        """The socket is open whenever this process has the lease; goes on until it is cancelled."""
+        while True:
+            try:
+                self._epoch = await self.leases.take(LEASE, self.holder, LEASE_SECONDS)
+                await (self._open() if self._epoch is not None else self._closed())
+            except (ClientError, SlackClientError, TimeoutError, OSError, StoreError) as error:
+                log.warning("Slack's socket is not open, and is tried again: %s", error)
+                await self._closed()
+            await self.clock.sleep(LEASE_SECONDS / 3)
+
+    async def leave(self) -> None:
+        """It is closed, and another process may open one at once."""
+        await self._closed()
+        if self._epoch is not None:
+            await self.leases.drop(LEASE, self._epoch)
+
+    async def _open(self) -> None:
+        if self._handler is not None:  # it reconnects by itself
+            return
+        handler = AsyncSocketModeHandler(self.app, self.app_token)
+        try:
+            await handler.client.connect()  # type: ignore[no-untyped-call]
+        except BaseException:
+            await handler.client.close()  # type: ignore[no-untyped-call]
+            raise
+        self._handler = handler
+        log.info("Slack's socket is open")
+
+    async def _closed(self) -> None:
+        handler, self._handler = self._handler, None
+        if handler is not None:
+            await handler.client.close()  # type: ignore[no-untyped-call]
