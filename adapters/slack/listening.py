@@ -66,16 +66,13 @@ SLOW: Final = "It takes longer than usual; the card will say what came of it."
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Listening:
-    """*afterwards*: keeps what goes on once a request was answered."""
+    """*afterwards*: keeps what goes on once a request was answered. *private*: how one person is told."""
 
     front: Front
     workspaces: Workspaces
     clients: Clients
     afterwards: Afterwards
-
-    @property
-    def private(self) -> Private:
-        return Private(clients=self.clients, afterwards=self.afterwards)
+    private: Private
 
     # ── messages ─────────────────────────────────────────────────────────────────────────────
 
@@ -176,7 +173,7 @@ class Listening:
 
     def _tell(self, actor: Actor, click: Click, answer: Answer) -> None:
         if click.response_url is not None:
-            self.private.tell(actor, click.response_url, answer)
+            self.private.tell(click.response_url, answer)
         elif not answer.done and (view := modal_of(answer)) is not None:
             opening = self._opened(actor, click.trigger_id, view, onto=click.inside == MODAL)
             self.afterwards.start(opening, "an answer in a modal")
@@ -240,7 +237,7 @@ class Listening:
             return
 
         async def late(answer: Answer) -> None:
-            self.private.tell(actor, body["response_url"], answer)
+            self.private.tell(body["response_url"], answer)
 
         answer = await self._in_time(self._typed(actor, typed_of(body, actor)), late)
         messages = messages_of(Answer(words=SLOW) if answer is None else answer)

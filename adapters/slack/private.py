@@ -3,8 +3,9 @@
 It is told after the request was answered: Slack waits three seconds for us, and we for nothing of it.
 """
 
+from collections import deque
 from collections.abc import Coroutine
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from slack_sdk.webhook.async_client import AsyncWebhookClient
@@ -29,12 +30,18 @@ class Afterwards(Protocol):
     def start(self, work: Coroutine[Any, Any, object], what: str) -> None: ...
 
 
+REMEMBERED: Final = 1_000
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Private:
+    """*answered*: messages whose writers were told: a mention comes as two events, and is answered once."""
+
     clients: Clients
     afterwards: Afterwards
+    answered: deque[str] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
 
-    def tell(self, actor: Actor, response_url: str, answer: Answer) -> None:
+    def tell(self, response_url: str, answer: Answer) -> None:
         """Whoever clicked or typed is told *answer*, by what came with it."""
         self.send(response_url, messages_of(answer))
 
@@ -59,7 +66,9 @@ class Private:
 
     def tell_writer(self, actor: Actor, message: ChatMessage, answer: Answer) -> None:
         """Who wrote *message* is told *answer*: in their direct messages for good, elsewhere for a while."""
-        if messages := messages_of(answer):
+        messages = messages_of(answer)
+        if messages and message.event_id not in self.answered:
+            self.answered.append(message.event_id)
             self.afterwards.start(self._told(actor, message, messages), "a private answer")
 
     async def _told(self, actor: Actor, to: ChatMessage, messages: tuple[Message, ...]) -> None:

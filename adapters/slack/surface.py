@@ -53,7 +53,7 @@ class SlackSurface:
         try:
             return await self._sent(message, installation, where, ts)
         except ChatUnshowable as error:
-            log.error("a message to %s is shown in plain words: %s", where, error)
+            log.warning("a message to %s is shown in plain words: %s", where, error)
             return await self._sent(_in_words(view, message), installation, where, ts)
 
     async def _sent(

@@ -1,0 +1,1 @@
+"""The bot beside programs that nobody here wrote: a Slack Web API (emulate) and an OpenAI API (aimock)."""
