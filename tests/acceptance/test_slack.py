@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from core.agents import Limits
 from core.builtins import ASK_OWNER
 from core.canonical import load
 from core.parks import ParkState
@@ -19,6 +20,7 @@ from core.tasks import TaskState
 from core.testing import calls, says
 from tests.acceptance.shop import NOTE, NOTE_SCRIPT, NOTED, ORG, PAST, REFUND_SCRIPT, REFUNDED, SAM, U1, U9
 from tests.acceptance.slack_office import SlackOffice, answered, slack_office, words_of
+from tests.acceptance.test_connect import READ, URL, Mailbox
 from tests.conftest import Templates, migrated
 from tests.contract.planted_sql import SqlPlanted
 from tests.fakes.slack import Message, hangs, refusal
@@ -330,6 +332,39 @@ async def test_a_question_is_answered_by_a_suggestion_a_form_or_a_reply(office: 
     await office.last.works()
     results = [call.result for call in (await office.story()).calls]
     assert results == [{"value": "the blue one"}, {"value": "a green one"}, {"value": "none"}]
+
+
+@pytest.mark.rule("C12")
+async def test_an_account_is_connected_by_a_link_and_the_agent_told_by_a_button(office: SlackOffice) -> None:
+    mailbox = Mailbox()
+    office.opens(
+        [calls(READ), calls(READ), says("Read.")],
+        sam=replace(SAM, tools=("read_mail",)),
+        tools=tuple(mailbox.tools().values()),
+    )
+    await office.slack.says(office.ada, office.ops, "read my mail", mention=True)
+    await office.last.works()
+    card = office.card
+    link = next(e for b in card.blocks for e in b.get("elements", ()) if e.get("url"))
+    assert link["url"] == URL
+    await office.slack.clicks(office.ada, card, link["action_id"])
+    assert [p.state for p in (await office.story()).parks] == [ParkState.OPEN]
+    mailbox.connected = True
+    await office.slack.clicks(office.ada, card, "connected")
+    await office.last.works()
+    assert mailbox.done == ["read"]
+    assert (await office.task()).state is TaskState.DONE
+
+
+@pytest.mark.rule("C7")
+async def test_a_task_at_its_limit_goes_on_by_a_button(office: SlackOffice) -> None:
+    look = calls(("read_order", {"id": "A1"}))
+    office.opens([look, says("So far."), look, says("Read.")], sam=replace(SAM, limits=Limits(rounds=1)))
+    await office.slack.says(office.ada, office.ops, "read A1", mention=True)
+    await office.last.works()
+    await office.slack.clicks(office.ada, office.card, "more_rounds")
+    await office.last.works()
+    assert (await office.task()).state is TaskState.DONE
 
 
 @pytest.mark.rule("C18", "C19")
