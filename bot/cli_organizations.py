@@ -69,7 +69,7 @@ def rules(
 
 
 @org.command(
-    epilog="Examples: python -m bot org route slack:T1:C1; python -m bot org route lead console:ada; "
+    epilog="Examples: python -m bot org route slack:T1/C1; python -m bot org route lead console:ada; "
     "python -m bot org route lead thread"
 )
 def route(

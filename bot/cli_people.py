@@ -39,7 +39,7 @@ def list_people(as_: As = None) -> None:
     run(who.list_people(as_))
 
 
-@people.command(epilog="Example: python -m bot people add Ben --role approver --account slack:T1:U2")
+@people.command(epilog="Example: python -m bot people add Ben --role approver --account slack:T1/U2")
 def add(
     name: NameArgument,
     role: RoleOption = None,

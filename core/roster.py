@@ -221,11 +221,11 @@ def _held(roster: Roster, person: Person) -> list[Account]:
 
 
 def place_named(text: str) -> tuple[str, str]:
-    """The surface and the name on it that ``slack:T1:C1`` spells. Raises RosterError."""
+    """The surface and the name on it that ``slack:T1/C1`` spells. Raises RosterError."""
     surface, colon, ref = text.strip().partition(":")
     if not colon or not surface or not ref:
         shown = visible(text[:LONGEST_REF])
-        raise RosterError(f"{shown} names no surface; write surface:name, as in slack:T1:U1")
+        raise RosterError(f"{shown} names no surface; write surface:name, as in slack:T1/U1")
     _check_place(surface, ref)
     return surface, ref
 

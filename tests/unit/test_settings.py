@@ -29,6 +29,14 @@ def test_an_empty_environment_gives_the_defaults() -> None:
         "model": "gpt-4o",
         "openai_api_key": None,
         "openai_base_url": None,
+        "port": 8080,
+        "public_url": None,
+        "slack_bot_token": None,
+        "slack_signing_secret": None,
+        "slack_app_token": None,
+        "gatepost_slack_client_id": None,
+        "gatepost_slack_client_secret": None,
+        "slack_api_url": "https://slack.com/api/",
         "lease_seconds": 60,
         "max_running": 50,
         "age_seconds": 600,
@@ -46,6 +54,14 @@ def test_each_variable_is_read_by_its_name() -> None:
         "MODEL": "small-1",
         "OPENAI_API_KEY": "sk-1",
         "OPENAI_BASE_URL": "http://localhost:8080/v1",
+        "PORT": "5000",
+        "PUBLIC_URL": "https://bot.example",
+        "SLACK_BOT_TOKEN": "xoxb-1",
+        "SLACK_SIGNING_SECRET": "new,old",
+        "SLACK_APP_TOKEN": "xapp-1",
+        "GATEPOST_SLACK_CLIENT_ID": "1.2",
+        "GATEPOST_SLACK_CLIENT_SECRET": "s-1",
+        "SLACK_API_URL": "http://localhost:9000/api/",
         "LEASE_SECONDS": "2",
         "MAX_RUNNING": "9",
         "AGE_SECONDS": "90.5",
@@ -61,6 +77,14 @@ def test_each_variable_is_read_by_its_name() -> None:
         "model": "small-1",
         "openai_api_key": SecretStr("sk-1"),
         "openai_base_url": "http://localhost:8080/v1",
+        "port": 5000,
+        "public_url": "https://bot.example",
+        "slack_bot_token": SecretStr("xoxb-1"),
+        "slack_signing_secret": SecretStr("new,old"),
+        "slack_app_token": SecretStr("xapp-1"),
+        "gatepost_slack_client_id": "1.2",
+        "gatepost_slack_client_secret": SecretStr("s-1"),
+        "slack_api_url": "http://localhost:9000/api/",
         "lease_seconds": 2,
         "max_running": 9,
         "age_seconds": 90.5,
@@ -76,7 +100,7 @@ def test_several_folders_of_agents_stand_in_one_variable() -> None:
 
 def test_a_blank_variable_counts_as_not_set() -> None:
     environ = {name.upper(): " " for name in Settings.model_fields}
-    assert len(environ) == 12
+    assert len(environ) == 20
     assert Settings.from_env(environ) == Settings.from_env({})
 
 
@@ -162,7 +186,7 @@ def shown(environ: dict[str, str]) -> dict[str, tuple[str, str]]:
 
 def test_defaults_are_listed_with_what_they_mean() -> None:
     listed = Settings.from_env({}).describe()
-    assert len(listed) == 12
+    assert len(listed) == 20
     assert all(each.meaning and each.source == "default" for each in listed)
     assert {each.name: each.shown for each in listed} == {
         "DATABASE_URL": "sqlite+aiosqlite:///gatepost.db",
@@ -174,6 +198,14 @@ def test_defaults_are_listed_with_what_they_mean() -> None:
         "MODEL": "gpt-4o",
         "OPENAI_API_KEY": "not set",
         "OPENAI_BASE_URL": "not set",
+        "PORT": "8080",
+        "PUBLIC_URL": "not set",
+        "SLACK_BOT_TOKEN": "not set",
+        "SLACK_SIGNING_SECRET": "not set",
+        "SLACK_APP_TOKEN": "not set",
+        "GATEPOST_SLACK_CLIENT_ID": "not set",
+        "GATEPOST_SLACK_CLIENT_SECRET": "not set",
+        "SLACK_API_URL": "https://slack.com/api/",
         "LEASE_SECONDS": "60",
         "MAX_RUNNING": "50",
         "AGE_SECONDS": "600",
