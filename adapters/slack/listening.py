@@ -31,7 +31,7 @@ from adapters.slack.modals import (
     words_form,
     words_in,
 )
-from adapters.slack.places import Spot
+from adapters.slack.places import Spot, spot
 from adapters.slack.private import IN_REQUEST_SECONDS, Afterwards, Private
 from adapters.slack.requests import (
     HOME,
@@ -39,6 +39,7 @@ from adapters.slack.requests import (
     Click,
     Submission,
     click_of,
+    kind_of,
     message_of,
     press_of,
     submission_of,
@@ -107,6 +108,8 @@ class Listening:
         """What was pressed is decided, and Slack answered; else StoreError, and it may be pressed again."""
         click, actor = click_of(body), await actor_of(self.workspaces, body)
         if actor is None or click.is_link:
+            if actor is None and click.response_url is not None:
+                self.private.tell(click.response_url, Answer(words=STRANGER))
             await ack()
             return
 
@@ -327,7 +330,9 @@ def _goal(actor: Actor, said: Submission, words: str) -> ChatMessage:
     return ChatMessage(
         account=actor.account,
         event_id=said.event_id,
-        place=Place(chat=said.about.chat, kind=ChatKind.CHANNEL, thread=said.about.thread),
+        place=Place(
+            chat=said.about.chat, kind=kind_of(spot(said.about.chat).channel), thread=said.about.thread
+        ),
         text=f"/new {words}",
         addressed=True,
     )

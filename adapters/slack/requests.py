@@ -111,7 +111,7 @@ def typed_of(body: Mapping[str, Any], actor: Actor) -> Typed:
         account=actor.account,
         event_id=f"command:{body.get('trigger_id')}",
         text=plain(body.get("text") or "", actor.installation.bot_user) or "help",
-        place=Place(chat=chat, kind=_kind(body["channel_id"])),
+        place=Place(chat=chat, kind=kind_of(body["channel_id"])),
     )
 
 
@@ -132,11 +132,12 @@ def message_of(body: Mapping[str, Any], actor: Actor) -> ChatMessage | None:
         event_id=f"{here}/{ts}",
         place=Place(
             chat=str(here),
-            kind=_kind(event["channel"]),
+            kind=kind_of(event["channel"]),
             thread=f"{here}/{thread}" if in_thread else None,
             opens=f"{here}/{ts}",
         ),
         text=plain(text, installation.bot_user),
+        reply_to=f"{here}/{thread}" if in_thread else None,  # to a card that stands where cards go, say
         addressed=event.get("type") == "app_mention" or names(text, installation.bot_user),
         attachments=tuple(_attachment(file) for file in event.get("files") or ()),
     )
@@ -147,5 +148,6 @@ def _attachment(file: Mapping[str, Any]) -> Attachment:
     return Attachment(name=str(file.get("name") or "a file"), size=size if isinstance(size, int) else None)
 
 
-def _kind(channel: str) -> ChatKind:
+def kind_of(channel: str) -> ChatKind:
+    """By how Slack begins the ids of direct messages."""
     return ChatKind.DIRECT if channel.startswith("D") else ChatKind.CHANNEL

@@ -15,7 +15,9 @@ from core.agents import Limits
 from core.builtins import ASK_OWNER
 from core.canonical import load
 from core.parks import ParkState
+from core.people import Route
 from core.ports import Query
+from core.roster import SetRoute
 from core.tasks import TaskState
 from core.testing import calls, says
 from tests.acceptance.shop import NOTE, NOTE_SCRIPT, NOTED, ORG, PAST, REFUND_SCRIPT, REFUNDED, SAM, U1, U9
@@ -91,6 +93,29 @@ async def test_a_direct_message_starts_a_task_in_its_thread(office: SlackOffice)
         f"{office.slack.team.id}/{chat.id}/{said.message.ts}",
     )
     assert [m.thread_ts for m in office.slack.said(chat)] == [said.message.ts]
+
+
+async def test_what_people_say_to_each_other_in_a_thread_is_not_kept(office: SlackOffice) -> None:
+    office.opens([])
+    root = await office.slack.says(office.zoe, office.ops, "nice weather")
+    for user in (office.ada, office.zoe):
+        await office.slack.says(user, office.ops, "very private", thread_ts=root.message.ts)
+    await office.last.works()
+    bodies = [str(row["body"]) for row in await office.planted.table("inbox")]
+    assert [("private" in body, "nothing" in body) for body in bodies] == [(False, True)] * 2
+
+
+@pytest.mark.rule("I15")
+async def test_a_reply_under_a_card_joins_its_task_wherever_cards_go(office: SlackOffice) -> None:
+    desk = office.slack.add_channel("approvals", office.ada, office.ben)
+    route = Route(surface="slack", ref=f"{office.slack.team.id}/{desk.id}")
+    await office.store.people.save(U1, ORG, SetRoute("", route))
+    card = await parked(office)
+    assert card.channel == desk.id
+    await office.slack.says(office.ben, desk, "only half of it", thread_ts=card.ts)
+    await office.last.works()
+    assert "A message came meanwhile" in words_of(card.blocks)
+    assert len(await office.store.ledger.find(ORG, Query())) == 1
 
 
 @pytest.mark.rule("I14")
