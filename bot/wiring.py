@@ -57,12 +57,16 @@ class App:
     def host(self) -> BaseHost:
         return self.desk.host
 
+    def process_name(self) -> str:
+        """A name for what this process holds, new each time it is asked for."""
+        return f"{gethostname()}:{os.getpid()}:{self.desk.ids.new()[-6:]}"
+
     def worker(self, on_step: OnStep = nobody_looks_on, posters: Sequence[Poster] = ()) -> Worker:
         """A worker of this process, under a name no other one has."""
         return Worker(
             desk=self.desk,
             clock=self.clock,
-            worker_id=WorkerId(f"{gethostname()}:{os.getpid()}:{self.desk.ids.new()[-6:]}"),
+            worker_id=WorkerId(self.process_name()),
             default_model=self.default_model,
             lease_seconds=self.settings.lease_seconds,
             on_step=on_step,
@@ -71,21 +75,25 @@ class App:
 
 
 @asynccontextmanager
-async def opened(settings: Settings) -> AsyncIterator[App]:
-    """The app of *settings*; closed afterwards. Raises ConfigError naming the setting and the mend."""
+async def opened(settings: Settings, *, connection_seconds: float = 30.0) -> AsyncIterator[App]:
+    """The app of *settings*; closed afterwards. Raises ConfigError naming the setting and the mend.
+
+    *connection_seconds*: how long it waits for one of the pool's connections. Long for who can wait, as a
+    worker can, whose run would break off; short for who has to answer somebody.
+    """
     REDACTOR.register_all(settings.secrets())
     with redacted_logs(REDACTOR):
-        async with _opened(settings) as app:
+        async with _opened(settings, connection_seconds) as app:
             yield app
 
 
 @asynccontextmanager
-async def _opened(settings: Settings) -> AsyncIterator[App]:
+async def _opened(settings: Settings, connection_seconds: float) -> AsyncIterator[App]:
     clock, ids = SystemClock(), SystemIds()
     host = load_host(settings)
     model = _default_model(settings, clock)
     try:
-        store = await open_store(settings, ids)
+        store = await open_store(settings, ids, connection_seconds)
         try:
             await check_key(store.ledger, audit_key(settings))
             host.vault = store.secrets
@@ -108,7 +116,7 @@ async def _opened(settings: Settings) -> AsyncIterator[App]:
 # ── the store ────────────────────────────────────────────────────────────────────────────────
 
 
-async def open_store(settings: Settings, ids: Ids) -> Store:
+async def open_store(settings: Settings, ids: Ids, connection_seconds: float = 30.0) -> Store:
     """The store, its schema this version's: SQLite is brought there, Postgres by its release phase."""
     from adapters import store as sql  # here: it takes a second, and half of the commands don't need it
 
@@ -126,6 +134,7 @@ async def open_store(settings: Settings, ids: Ids) -> Store:
         redactor=REDACTOR,
         sealer=FernetSealer(partial(_sealing_keys, settings)),
         pool_size=settings.db_pool_size,
+        pool_seconds=connection_seconds,
         queue=settings.queue,
     )
 

@@ -21,7 +21,6 @@ WAITING = {
     "apscheduler": "triggers",
     "psycopg": "the scheduler's job store",
     "python-telegram-bot": "the Telegram surface",
-    "slack-bolt": "the Slack surface",
 }
 
 # Never imported by us: SQLAlchemy loads the driver that the database URL names.

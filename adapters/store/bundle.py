@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from adapters.store.engine import Database
+from adapters.store.engine import POOL_SECONDS, Database
 from adapters.store.inbox import SqlInbox
 from adapters.store.leases import SqlLeases
 from adapters.store.ledger import SqlLedger
@@ -61,13 +61,17 @@ def open_store(
     redactor: Redactor | None = None,
     sealer: Sealer | None = None,
     pool_size: int = 3,
+    pool_seconds: float = POOL_SECONDS,
     queue: QueueSettings | None = None,
 ) -> Store:
     """The store in the database of *url*; nothing is connected yet. Raises ConfigError.
 
     *pool_size*: connections of this process; small, since a hosted database allows few (storage.md §8).
+    *pool_seconds*: how long a transaction waits for one of them before it is a StoreError.
     *queue*: what its queue holds to, the same in every process of one database. *redactor*: what its audit
     is not to say; *sealer*: seals its secrets, without which it has none.
     """
-    db = Database(url, ids=ids, audit_key=audit_key, redactor=redactor, pool_size=pool_size)
+    db = Database(
+        url, ids=ids, audit_key=audit_key, redactor=redactor, pool_size=pool_size, pool_seconds=pool_seconds
+    )
     return sql_store(db, queue, sealer)

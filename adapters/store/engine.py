@@ -35,6 +35,8 @@ T = TypeVar("T")
 ATTEMPTS = 5  # a transaction that others keep getting in the way of
 BACKOFF_SECONDS = 0.02  # doubled each time, and jittered, so that the same two don't meet again
 BUSY_TIMEOUT_MS = 5000  # how long SQLite waits for another process's transaction
+POOL_SECONDS = 30.0  # how long a transaction waits for a connection, where nobody waits for its answer
+CONNECT_SECONDS = 10.0  # to a database that does not answer; asyncpg's own is a minute
 IDLE_TIMEOUT = "30s"  # a forgotten transaction stops vacuum; PostgreSQL ends it
 
 _SERIALIZATION = frozenset({"40001", "40P01"})
@@ -54,13 +56,20 @@ class Database:
     """The connections of one process to one database, and what each port needs beside them."""
 
     def __init__(
-        self, url: str, *, ids: Ids, audit_key: bytes, redactor: Redactor | None = None, pool_size: int = 3
+        self,
+        url: str,
+        *,
+        ids: Ids,
+        audit_key: bytes,
+        redactor: Redactor | None = None,
+        pool_size: int = 3,
+        pool_seconds: float = POOL_SECONDS,
     ) -> None:
         """Nothing is opened yet. Raises ConfigError where *url* can't be one of ours."""
         self.ids = ids
         self.redactor = redactor or Redactor()
         self._audit_key = audit_key
-        self.engine = make_engine(async_url(url), pool_size=pool_size)
+        self.engine = make_engine(async_url(url), pool_size=pool_size, pool_seconds=pool_seconds)
         self.dialect = self.engine.dialect.name  # sqlite or postgresql
         self._writer = writing_engine(self.engine)
         # One statement after another is to see the same rows, also where nothing is locked.
@@ -225,12 +234,14 @@ def wrapped(error: SQLAlchemyError) -> StoreError:
     return StoreError(f"the database refused: {kind}" + (f" ({sqlstate})" if sqlstate else ""))
 
 
-def make_engine(url: URL, *, pool_size: int | None) -> AsyncEngine:
+def make_engine(url: URL, *, pool_size: int | None, pool_seconds: float = POOL_SECONDS) -> AsyncEngine:
     """An engine for *url* whose connections are set up as the store needs; None: not pooled."""
     pool: dict[str, Any] = {"poolclass": NullPool}
     if pool_size is not None:
-        pool = {"pool_size": pool_size, "max_overflow": 0}
+        pool = {"pool_size": pool_size, "max_overflow": 0, "pool_timeout": pool_seconds}
     postgres = url.get_backend_name() == "postgresql"
+    if postgres:
+        pool["connect_args"] = {"timeout": CONNECT_SECONDS}
     if postgres and pool_size is not None:
         pool["pool_pre_ping"] = True
     engine = create_async_engine(

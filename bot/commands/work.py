@@ -1,41 +1,35 @@
-"""worker: runs tasks until it is told to leave, and prints the terminal's own posts."""
+"""worker: runs tasks until it is told to leave, sends what is to be in chats, prints the terminal's posts."""
 
-import asyncio
 import logging
 import os
-import signal
+from collections.abc import Sequence
 
 from adapters.console import ConsoleSurface
 from bot.commands.session import SURFACE, terminal
+from bot.process import log_to_stderr, told_to_stop
 from bot.redaction import settings_from
+from bot.slack import slack_parts
 from bot.wiring import App, opened
 from core.poster import Poster
 
 log = logging.getLogger(__name__)
 
-OURS = ("bot", "core", "adapters")
-LINE = "%(asctime)s %(levelname)s %(name)s %(message)s"
-
 
 async def work(*, until_idle: bool, posts: bool) -> None:
     """Works until SIGTERM or SIGINT; with *until_idle* until no task can go on by itself."""
-    logging.basicConfig(level=logging.WARNING, format=LINE)  # to stderr; stdout is for cards and reports
-    for name in OURS:
-        logging.getLogger(name).setLevel(logging.INFO)
-    async with opened(settings_from(os.environ)) as app:
-        await run(app, until_idle=until_idle, posts=posts)
+    log_to_stderr()
+    async with opened(settings_from(os.environ)) as app, slack_parts(app) as slack:
+        chats = [] if slack is None else [slack.poster(app.process_name())]
+        await run(app, until_idle=until_idle, posters=[*([poster_of(app)] if posts else []), *chats])
 
 
-async def run(app: App, *, until_idle: bool, posts: bool) -> None:
-    """*app*'s worker works, in this process."""
-    worker = app.worker(posters=[poster_of(app)] if posts else [])
+async def run(app: App, *, until_idle: bool, posters: Sequence[Poster]) -> None:
+    """*app*'s worker works, in this process, and sends what *posters* send."""
+    worker = app.worker(posters=posters)
     if until_idle:
         await worker.until_idle()
         return
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(name, stop.set)
+    stop = told_to_stop()
     log.info("worker %s works", worker.worker_id)
     await worker.work(stop)
     log.info("worker %s leaves", worker.worker_id)

@@ -156,7 +156,7 @@ async def work(n: int) -> None:
         host.tools = {name: mortal_tool(tool, fate) for name, tool in host.tools.items()}
         host.model = None if host.model is None else MortalModel(host.model, fate)
         desk = Desk(store=mortal_store(app.store, fate), host=host, ids=app.desk.ids)
-        await run(replace(app, desk=desk), until_idle=False, posts=False)
+        await run(replace(app, desk=desk), until_idle=False, posters=[])
 
 
 if __name__ == "__main__":

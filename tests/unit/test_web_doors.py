@@ -320,6 +320,7 @@ async def test_what_is_started_by_what_goes_on_is_waited_for_too() -> None:
     background, done = Background(), list[str]()
 
     async def second() -> None:
+        await asyncio.sleep(0.05)
         done.append("second")
 
     async def first() -> None:
