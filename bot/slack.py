@@ -5,22 +5,26 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 
-import aiohttp
+from starlette.routing import request_response
 from starlette.types import ASGIApp
 
 from adapters.slack.actors import SURFACE
 from adapters.slack.bolt import bolt_app
-from adapters.slack.client import Clients
+from adapters.slack.client import Clients, connections
+from adapters.slack.installs import SealedInstallations
 from adapters.slack.listening import Listening
+from adapters.slack.many_workspaces import ManyWorkspaces
+from adapters.slack.oauth import INSTALL_PATH, REDIRECT_PATH, slack_oauth
 from adapters.slack.private import Private
 from adapters.slack.route import SlackRoute
 from adapters.slack.signed import Signatures
 from adapters.slack.socket import SocketMode
+from adapters.slack.states import OAuthStates
 from adapters.slack.surface import SlackSurface
 from adapters.slack.workspaces import OneWorkspace, Workspaces
 from adapters.web.background import Background
 from bot.settings import Settings
-from bot.wiring import App
+from bot.wiring import App, database_of, sealer_of
 from core.errors import ChatError, ConfigError
 from core.front import Front
 from core.poster import Poster
@@ -56,7 +60,12 @@ class SlackParts:
 
 def is_set_up(settings: Settings) -> bool:
     """Whether the bot is to be in Slack."""
-    return settings.slack_bot_token is not None
+    return settings.slack_bot_token is not None or in_several(settings)
+
+
+def in_several(settings: Settings) -> bool:
+    """Whether it is installed by OAuth, in any number of workspaces."""
+    return settings.gatepost_slack_client_id is not None
 
 
 def by_socket(settings: Settings) -> bool:
@@ -65,7 +74,16 @@ def by_socket(settings: Settings) -> bool:
 
 
 def check(settings: Settings) -> None:
-    """Raises ConfigError where Slack's requests could not be told from anybody's."""
+    """Raises ConfigError where Slack's requests could not be told from anybody's, or whose bot it is."""
+    if in_several(settings) != (settings.gatepost_slack_client_secret is not None):
+        raise ConfigError(
+            "GATEPOST_SLACK_CLIENT_ID and GATEPOST_SLACK_CLIENT_SECRET: set both, from Basic Information of "
+            "your Slack app, or neither"
+        )
+    if in_several(settings) and settings.slack_bot_token is not None:
+        raise ConfigError(
+            "SLACK_BOT_TOKEN: it is of one workspace, and GATEPOST_SLACK_CLIENT_ID is for several; unset one"
+        )
     if is_set_up(settings) and not by_socket(settings) and not settings.slack_signing_secrets:
         raise ConfigError(
             "SLACK_SIGNING_SECRET: it is not set, and without it anybody could click; it is under Basic "
@@ -77,14 +95,53 @@ def check(settings: Settings) -> None:
 @asynccontextmanager
 async def slack_parts(app: App) -> AsyncIterator[SlackParts | None]:
     """Slack's parts, None where it is not set up; their connections are closed afterwards."""
-    token = app.settings.slack_bot_token
-    if token is None:
+    if not is_set_up(app.settings):
         yield None
         return
-    async with aiohttp.ClientSession() as session:
+    async with connections() as session:
         clients = Clients(session=session, base_url=app.settings.slack_api_url)
-        workspaces = OneWorkspace(client=clients.with_token(token.get_secret_value()))
-        yield SlackParts(app=app, workspaces=workspaces, clients=clients)
+        yield SlackParts(app=app, workspaces=_workspaces(app, clients), clients=clients)
+
+
+def _workspaces(app: App, clients: Clients) -> OneWorkspace | ManyWorkspaces:
+    token, secret = app.settings.slack_bot_token, app.settings.gatepost_slack_client_secret
+    if token is not None:
+        return OneWorkspace(client=clients.with_token(token.get_secret_value()))
+    assert secret is not None
+    return ManyWorkspaces(
+        installs=_installs(app),
+        leases=app.store.leases,
+        client=clients.with_token(""),
+        client_secret=secret.get_secret_value(),
+    )
+
+
+def _installs(app: App) -> SealedInstallations:
+    client_id = app.settings.gatepost_slack_client_id
+    assert client_id is not None
+    return SealedInstallations(
+        rows=database_of(app.store),
+        client_id=client_id,
+        sealer=sealer_of(app.settings),
+        redactor=app.desk.redactor,
+    )
+
+
+def _oauth_faces(app: App, clients: Clients) -> dict[str, ASGIApp]:
+    """The addresses by which the app is installed. Raises ConfigError where nobody could."""
+    secret = app.settings.gatepost_slack_client_secret
+    assert secret is not None
+    oauth = slack_oauth(
+        client=clients.with_token(""),
+        client_secret=secret.get_secret_value(),
+        public_url=app.settings.public_url,
+        installs=_installs(app),
+        states=OAuthStates(rows=database_of(app.store)),
+    )
+    return {
+        INSTALL_PATH: request_response(oauth.install),
+        REDIRECT_PATH: request_response(oauth.redirected),
+    }
 
 
 @asynccontextmanager
@@ -108,7 +165,7 @@ async def slack_faces(app: App, background: Background) -> AsyncIterator[Mapping
             with suppress(ChatError):  # asked again by the first request
                 await parts.workspaces.known()
         secrets = app.settings.slack_signing_secrets
-        faces: dict[str, ASGIApp] = {}
+        faces = _oauth_faces(app, parts.clients) if in_several(app.settings) else {}
         if secrets:
             faces[EVENTS] = SlackRoute(app=bolt, signatures=Signatures(secrets=secrets, clock=app.clock))
         if not by_socket(app.settings):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from socket import gethostname
+from typing import TYPE_CHECKING
 
 from adapters.clock import SystemClock
 from adapters.folders import check_against, load_agents
@@ -35,6 +36,9 @@ from core.poster import Poster
 from core.proposals import reserved
 from core.tools import Tool
 from core.worker import Worker
+
+if TYPE_CHECKING:
+    from adapters.store.engine import Database
 
 DEFAULT_HOST = "bot.demo.shop:Shop"
 """Without HOST_APP: the example shop, so that a first try needs nothing."""
@@ -132,11 +136,16 @@ async def open_store(settings: Settings, ids: Ids, connection_seconds: float = 3
         audit_key=key,
         ids=ids,
         redactor=REDACTOR,
-        sealer=FernetSealer(partial(_sealing_keys, settings)),
+        sealer=sealer_of(settings),
         pool_size=settings.db_pool_size,
         pool_seconds=connection_seconds,
         queue=settings.queue,
     )
+
+
+def sealer_of(settings: Settings) -> FernetSealer:
+    """What seals at rest; it looks for its keys when something is to be sealed."""
+    return FernetSealer(partial(_sealing_keys, settings))
 
 
 def _sealing_keys(settings: Settings) -> Sequence[str]:
@@ -144,6 +153,14 @@ def _sealing_keys(settings: Settings) -> Sequence[str]:
     keys = secret_keys(settings)
     REDACTOR.register_all({f"SECRET_KEY:{n}": key for n, key in enumerate(keys, 1)})
     return keys
+
+
+def database_of(store: Store) -> "Database":
+    """The database that *store* is in, for what is in it beside the store."""
+    from adapters.store import SqlStore  # here, as above
+
+    assert isinstance(store, SqlStore)
+    return store.db
 
 
 async def check_key(ledger: Ledger, key: bytes) -> None:

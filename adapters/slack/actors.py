@@ -29,7 +29,7 @@ class Actor:
 async def actor_of(workspaces: Workspaces, body: Mapping[str, Any]) -> Actor | None:
     """Who did what *body*, a request of Slack's, tells of; None where the bot is not installed there, or
     nobody did. Raises ChatError where that can't be known now."""
-    enterprise, team = _installed(body)
+    enterprise, team = installed_for(body)
     installation = await workspaces.of(enterprise, team)
     user = _user(body)
     if installation is None or user is None:
@@ -45,7 +45,7 @@ async def actor_of(workspaces: Workspaces, body: Mapping[str, Any]) -> Actor | N
     )
 
 
-def _installed(body: Mapping[str, Any]) -> tuple[str | None, str | None]:
+def installed_for(body: Mapping[str, Any]) -> tuple[str | None, str | None]:
     """The enterprise and the team of the installation that the request is for."""
     view = body.get("view")
     if isinstance(view, Mapping) and view.get("app_installed_team_id"):
@@ -83,7 +83,7 @@ def _is_ours(installation: Installation, home: str | None, body: Mapping[str, An
         return False
     if home in (installation.team, installation.enterprise):
         return True
-    within = _installed(body)[0] == installation.enterprise is not None
+    within = installed_for(body)[0] == installation.enterprise is not None
     return installation.org_wide and within and not body.get("is_ext_shared_channel")
 
 

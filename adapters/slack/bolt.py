@@ -14,6 +14,7 @@ from slack_bolt import BoltResponse
 from slack_bolt.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.context.ack.async_ack import AsyncAck
+from slack_bolt.error import BoltUnhandledRequestError
 
 from adapters.slack.client import Clients
 from adapters.slack.listening import Listening
@@ -24,8 +25,6 @@ log = logging.getLogger(__name__)
 COMMAND: Final = "/gatepost"
 MAKE_A_TASK: Final = "make_a_task"
 """The message shortcut of the manifest."""
-EVENTS: Final = ("message", "app_mention", "app_home_opened")
-"""The events of the manifest that people cause."""
 _ANY: Final = re.compile(".*", re.DOTALL)
 
 
@@ -42,6 +41,7 @@ def bolt_app(listening: Listening, clients: Clients) -> AsyncApp:
         client=clients.with_token(""),
         authorize=_authorize,
         process_before_response=True,
+        raise_error_for_unhandled_request=True,  # else it is answered 404, which Slack counts against us
         request_verification_enabled=False,
         ignoring_self_events_enabled=False,  # by_bot messages are told apart by what they are
         attaching_function_token_enabled=False,
@@ -53,14 +53,19 @@ def bolt_app(listening: Listening, clients: Clients) -> AsyncApp:
     async def came_home(body: Mapping[str, Any]) -> None:
         await listening.came_home(body)
 
+    async def removed(body: Mapping[str, Any]) -> None:
+        await listening.removed(body)
+
     async def ignored(ack: AsyncAck) -> None:
         await ack()
 
     app.event("message")(said)
     app.event("app_mention")(said)
     app.event("app_home_opened")(came_home)
+    app.event("app_uninstalled")(removed)
+    app.event("tokens_revoked")(removed)
     app.event(_ANY)(ignored)
-    app.action(_ANY)(listening.clicked)
+    app.action({"type": "block_actions", "action_id": _ANY})(listening.clicked)  # else dialogs get there too
     app.view(_ANY)(listening.submitted)
     app.view_closed(_ANY)(ignored)
     app.command(_ANY)(listening.commanded)
@@ -76,8 +81,14 @@ async def _authorize(enterprise_id: str | None, team_id: str | None) -> Authoriz
     return AuthorizeResult(enterprise_id=enterprise_id, team_id=team_id)
 
 
-async def _failed(error: Exception) -> BoltResponse:
-    """What may be sent again is answered so; anything else is a bug of ours, told to the log."""
+async def _failed(error: Exception, body: Mapping[str, Any]) -> BoltResponse:
+    """What may be sent again is answered so; anything else is a bug of ours, told to the log.
+
+    What nothing here is for, such as app_rate_limited, or is of a newer Slack, is acknowledged.
+    """
+    if isinstance(error, BoltUnhandledRequestError):
+        log.warning("Slack sent what nothing here takes: %r", body.get("type"))
+        return BoltResponse(status=200, body="")
     if isinstance(error, StoreError | ChatError | TimeoutError):
         log.warning("a request of Slack's was put off: %s", error)
         return BoltResponse(status=503, body="", headers={"retry-after": "1"})

@@ -14,6 +14,11 @@ from adapters.slack.workspaces import Installation
 TIMEOUT_SECONDS: Final = 10
 
 
+def connections() -> aiohttp.ClientSession:
+    """Connections to Slack that wait no longer than that: slack_sdk leaves it to whoever makes them."""
+    return aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=TIMEOUT_SECONDS))
+
+
 @dataclass(kw_only=True, slots=True)
 class Clients:
     """*session* is the caller's to close. *base_url*: where Slack's Web API is."""

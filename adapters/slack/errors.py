@@ -60,10 +60,14 @@ async def called(answer: Awaitable[Any]) -> Mapping[str, Any]:
         raise ChatError("Slack did not answer in time") from error
     except (aiohttp.ClientError, SlackClientError, asyncio.IncompleteReadError, OSError, ValueError) as error:
         raise ChatError(f"Slack could not be asked: {type(error).__name__}") from error
+    except AttributeError as error:  # slack_sdk reads whatever came as an object
+        raise ChatError("Slack's answer is no object") from error
 
 
 def _error(error: SlackApiError) -> ChatError:
     response = error.response
+    if isinstance(response, aiohttp.ClientResponse):  # slack_sdk's own for what says it is JSON, and is not
+        return ChatError(f"Slack answered {response.status}, and not in JSON")
     status, data = response.status_code, response.data
     if status == 429:
         return ChatBusy(wait_seconds(response.headers))

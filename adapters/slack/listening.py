@@ -7,12 +7,13 @@ told besides is told afterwards. A decision that takes too long goes on by itsel
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from slack_bolt.context.ack.async_ack import AsyncAck
 
-from adapters.slack.actors import STRANGER, Actor, actor_of
+from adapters.slack.actors import STRANGER, Actor, actor_of, installed_for
 from adapters.slack.answers import messages_of, modal_of
 from adapters.slack.client import Clients
 from adapters.slack.errors import called
@@ -57,12 +58,13 @@ from core.route import ChatKind
 
 log = logging.getLogger(__name__)
 
-DECIDED_SECONDS: Final = 2.2
-"""How long Slack's request is kept for a decision: it gives up after three."""
+DECIDED_SECONDS: Final = 1.4
+"""How long Slack's request is kept for a decision: it gives up after three, and a form may be to open."""
 STORED_SECONDS: Final = 2.5
 """The same for a message, after which Slack sends it again."""
 OLD_FORM: Final = "This form is of an older version, and nothing was done. Press the card's button again."
 SLOW: Final = "It takes longer than usual; the card will say what came of it."
+LATE: Final = "It is done."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,9 +85,17 @@ class Listening:
         message = None if actor is None else message_of(body, actor)
         if actor is None or message is None:
             return
-        async with asyncio.timeout(STORED_SECONDS):
-            answer = await self._heard(actor, message)
-        self.private.tell_writer(actor, message, answer)
+        hearing = asyncio.ensure_future(self._heard(actor, message))
+
+        async def heard() -> None:
+            self.private.tell_writer(actor, message, await hearing)
+
+        # Not by a time-out: a statement that waits for a lock is not broken off by one.
+        await asyncio.wait({hearing}, timeout=STORED_SECONDS)
+        if not hearing.done():
+            self.afterwards.start(heard(), "a late message")
+            raise TimeoutError("a message is not stored yet")
+        await heard()
 
     async def _heard(self, actor: Actor, message: ChatMessage) -> Answer:
         if not actor.foreign:
@@ -195,7 +205,10 @@ class Listening:
             return
 
         async def late(answer: Answer) -> None:
-            log.info("a form was decided late: %s", answer.words)
+            view_id, words = body["view"].get("id"), answer.words or LATE
+            client = self.clients.of(actor.installation)
+            with suppress(ChatError):  # they may have closed it
+                await called(client.views_update(view_id=view_id, view=told(words)))
 
         try:
             answer = await self._in_time(self._taken(actor, said), late)
@@ -268,6 +281,12 @@ class Listening:
         actor = await actor_of(self.workspaces, body)
         if actor is not None and body["event"].get("tab") == "home":
             self.afterwards.start(self._published(actor), "a home page")
+
+    async def removed(self, body: Mapping[str, Any]) -> None:
+        """The bot is not in that workspace any more; a revoked token that is no bot's changes nothing."""
+        event = body["event"]
+        if event["type"] != "tokens_revoked" or (event.get("tokens") or {}).get("bot"):
+            await self.workspaces.left(*installed_for(body))
 
     async def _published(self, actor: Actor) -> None:
         client = self.clients.of(actor.installation)

@@ -20,7 +20,7 @@ from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.slack.errors import wait_seconds
-from adapters.slack.installs import SealedInstallations
+from adapters.slack.installs import SealedInstallations, revoked
 from adapters.slack.workspaces import Installation
 from core.errors import ChatBusy, ChatError, ChatForbidden, ConfigError, SecretError, StoreError
 from core.ports import Leases
@@ -66,6 +66,9 @@ class ManyWorkspaces:
         if found is None:
             raise ChatForbidden(f"the bot is not installed in {name}")
         return found
+
+    async def left(self, enterprise: str | None, team: str | None) -> None:
+        await revoked(self.installs, enterprise, team)
 
     async def _only(self) -> Bot:
         bots = await _known(self.installs.first(2))

@@ -20,7 +20,7 @@ from core.chat import Answer, ChatMessage
 from core.errors import ChatError
 from core.route import ChatKind
 
-IN_REQUEST_SECONDS: Final = 1.5
+IN_REQUEST_SECONDS: Final = 1.4
 """How long a modal may take to open within a request; what opens it is good for three seconds in all."""
 
 

@@ -8,10 +8,8 @@ SCOPES: Final = (
     "groups:history",  # the same in private channels that it was invited to
     "im:history",  # hears what it is told directly
     "mpim:history",  # hears answers in its threads of group conversations
-    "im:write",  # opens a direct conversation, to ask an owner there
-    "chat:write",  # posts cards and answers, and edits its own
+    "chat:write",  # posts cards and answers, to an owner directly too, and edits its own
     "commands",  # /gatepost, and shortcuts
     "files:write",  # hands over what is too long for a message
-    "users:read",  # tells people from bots and guests, and calls them by their names
 )
 """Of the bot; nobody's own account is asked for any."""

@@ -3,7 +3,9 @@
 The same listeners as by HTTP. What is not acknowledged Slack sends again, to whoever has the socket then.
 """
 
+import asyncio
 import logging
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -20,6 +22,8 @@ log = logging.getLogger(__name__)
 LEASE: Final = "slack:socket"
 LEASE_SECONDS: Final = 15.0
 """How long nobody has the socket after its process was killed."""
+OPENED_SECONDS: Final = 4.0
+"""How long it may take to open one, before the lease is renewed and it is tried anew."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -49,14 +53,17 @@ class SocketMode:
         """It is closed, and another process may open one at once."""
         await self._closed()
         if self._epoch is not None:
-            await self.leases.drop(LEASE, self._epoch)
+            with suppress(StoreError):  # it runs out by itself
+                await self.leases.drop(LEASE, self._epoch)
 
     async def _open(self) -> None:
-        if self._handler is not None:  # it reconnects by itself
+        if self._handler is not None and await self._handler.client.is_connected():
             return
+        await self._closed()  # one that was cut off is opened again by itself, but later
         handler = AsyncSocketModeHandler(self.app, self.app_token)
         try:
-            await handler.client.connect()  # type: ignore[no-untyped-call]
+            async with asyncio.timeout(OPENED_SECONDS):  # by itself it tries for ever, whatever Slack says
+                await handler.client.connect()  # type: ignore[no-untyped-call]
         except BaseException:
             await handler.client.close()  # type: ignore[no-untyped-call]
             raise

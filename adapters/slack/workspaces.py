@@ -5,6 +5,7 @@ installation for a whole enterprise the workspace is the enterprise.
 """
 
 import asyncio
+import logging
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -12,6 +13,8 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.slack.errors import called
 from core.errors import ChatForbidden
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +49,10 @@ class Workspaces(Protocol):
 
         Raises ChatForbidden where the bot is not, or no longer, there; ChatError where that can't be known.
         """
+        ...
+
+    async def left(self, enterprise: str | None, team: str | None) -> None:
+        """The bot was removed from *team*, or from all of *enterprise*. Raises StoreError."""
         ...
 
 
@@ -84,3 +91,6 @@ class OneWorkspace:
         if name not in (None, found.name):
             raise ChatForbidden(f"the bot is not installed in {name}")
         return found
+
+    async def left(self, enterprise: str | None, team: str | None) -> None:
+        log.error("the bot was removed from Slack: install it again, and set its new SLACK_BOT_TOKEN")

@@ -1,14 +1,18 @@
 """The tables, as the newest migration leaves them (a test compares the two).
 
 Each row carries its organization, first in every key but where it is read before its organization
-is known (inbox, accounts, codes). Ids are made outside, times are aware UTC, bodies plain JSON.
+is known (inbox, accounts, codes). Ids are made outside, times are aware UTC, bodies plain JSON. Slack's
+tables are as its library has them.
 """
+
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Boolean,
     CheckConstraint,
     Column,
+    DateTime,
     Index,
     Integer,
     LargeBinary,
@@ -474,6 +478,67 @@ trigger_fires = Table(
     _words_or_none("task_id"),
     _time("at"),
     _index("ix_trigger_fires_at", "org", "at"),
+)
+
+# ── Slack's installations, where the app is in several workspaces: adapters/slack alone reads and writes ──
+
+# The columns are slack_sdk's; their times are UTC without a zone, as it writes them. Each row is of a
+# workspace, in which several organizations may be. Tokens are sealed, and longer than slack_sdk has room for.
+
+
+def _slack_bot() -> "list[Column[Any]]":
+    """What both tables have of an installation."""
+    return [
+        Column("id", Integer, primary_key=True),
+        _words("client_id"),
+        _words("app_id"),
+        _words_or_none("enterprise_id"),
+        _words_or_none("enterprise_name"),
+        _words_or_none("team_id"),  # NULL: of the enterprise as a whole
+        _words_or_none("team_name"),
+        _words_or_none("bot_token"),
+        _words_or_none("bot_id"),
+        _words_or_none("bot_user_id"),
+        _words_or_none("bot_scopes"),
+        _words_or_none("bot_refresh_token"),
+        Column("bot_token_expires_at", DateTime),
+        _flag("is_enterprise_install"),
+        Column("installed_at", DateTime, nullable=False),
+    ]
+
+
+slack_bots = Table(
+    "slack_bots",
+    metadata,
+    *_slack_bot(),
+    _index("ix_slack_bots_place", "client_id", "team_id", "enterprise_id"),
+)
+
+slack_installations = Table(
+    "slack_installations",  # by whom it was installed
+    metadata,
+    *_slack_bot(),
+    _words_or_none("enterprise_url"),
+    _words("user_id"),
+    _words_or_none("user_token"),
+    _words_or_none("user_scopes"),
+    _words_or_none("user_refresh_token"),
+    Column("user_token_expires_at", DateTime),
+    _words_or_none("incoming_webhook_url"),
+    _words_or_none("incoming_webhook_channel"),
+    _words_or_none("incoming_webhook_channel_id"),
+    _words_or_none("incoming_webhook_configuration_url"),
+    _words_or_none("token_type"),
+    _index("ix_slack_installations_place", "client_id", "team_id", "enterprise_id", "user_id"),
+)
+
+slack_oauth_states = Table(
+    "slack_oauth_states",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    _words("state"),
+    Column("expire_at", DateTime, nullable=False),
+    _index("ix_slack_oauth_states_state", "state"),
 )
 
 # ── counters and locks ───────────────────────────────────────────────────────────────────────

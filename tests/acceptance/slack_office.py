@@ -20,6 +20,7 @@ from adapters.slack.client import Clients
 from adapters.slack.listening import Listening
 from adapters.slack.private import Private
 from adapters.slack.route import SlackRoute
+from adapters.slack.scopes import SCOPES
 from adapters.slack.signed import Signatures
 from adapters.slack.surface import SlackSurface
 from adapters.slack.workspaces import OneWorkspace
@@ -151,6 +152,7 @@ async def slack_office(planted: Any) -> AsyncIterator[SlackOffice]:
     async with AsyncExitStack() as closing:
         office_clock = Office(planted=planted).clock
         slack = await closing.enter_async_context(fake_slack(clock=office_clock))
+        slack.team.scopes = set(SCOPES)
         session = await closing.enter_async_context(aiohttp.ClientSession())
         office = SlackOffice(planted=planted, clock=office_clock, slack=slack, session=session)
         server = await closing.enter_async_context(served(office))
