@@ -195,6 +195,14 @@ def worker(
     run(work.work(until_idle=until_idle, posts=not no_posts))
 
 
+@app.command(rich_help_panel="Work", epilog="Example: python -m bot web")
+def web() -> None:
+    """Answer chats and health checks over HTTP until told to stop."""
+    from bot.commands import web as serving
+
+    run(serving.web())
+
+
 @app.command(help=BY_NAME["stop"].words, rich_help_panel="Work", epilog="Example: python -m bot stop t-12")
 def stop(task: TaskArgument, as_: As = None) -> None:
     """Stop a task: nothing of it starts any more."""
@@ -384,6 +392,17 @@ def migrate() -> None:
     from bot.commands import operate
 
     run(operate.migrate())
+
+
+@app.command(rich_help_panel="Operate", epilog="Example: python -m bot doctor --as Ada")
+def doctor(
+    json: Annotated[bool, typer.Option("--json", help="Print a list of findings as JSON.")] = False,
+    as_: As = None,
+) -> None:
+    """Look at this deployment, Slack included: what is well, what is not, and how to mend it."""
+    from bot.commands import doctor as looking
+
+    run(looking.doctor(as_, as_json=json))
 
 
 @app.command(rich_help_panel="Operate", epilog="Example: python -m bot settings")

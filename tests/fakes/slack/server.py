@@ -11,7 +11,7 @@ from aiohttp import web
 # These register the methods they answer.
 from tests.fakes.slack import chat, installing, uploads, views
 from tests.fakes.slack.hooks import respond
-from tests.fakes.slack.methods import METHODS, Method, require_scope
+from tests.fakes.slack.methods import METHODS, Method, method, require_scope
 from tests.fakes.slack.sockets import Sockets
 from tests.fakes.slack.things import Call, Json, Refused, Team
 from tests.fakes.slack.trouble import Trouble, Troubles
@@ -26,6 +26,12 @@ FAULTS: Final = frozenset(
 """Errors that no state of the world excuses: the app should not have sent that."""
 
 ANSWERING: Final = (chat, installing, uploads, views)
+
+
+@method("api.test", token="none")
+def api_test(world: World, team: Team, args: Json) -> Json:
+    """Whatever was sent."""
+    return {"args": args}
 
 
 class Api:

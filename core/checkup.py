@@ -1,0 +1,32 @@
+"""What a look at a deployment found. Surfaces look, and the command line says it; neither is known here."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class State(StrEnum):
+    WELL = "well"
+    WRONG = "wrong"
+    UNCHECKED = "unchecked"  # not set up, or what it stands on is wrong
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """One thing that was looked at. *said*: how it is. *mend*: what to do; of what is well a remark."""
+
+    name: str
+    state: State
+    said: str
+    mend: str = ""
+
+
+def well(name: str, said: str, remark: str = "") -> Finding:
+    return Finding(name=name, state=State.WELL, said=said, mend=remark)
+
+
+def wrong(name: str, said: str, mend: str) -> Finding:
+    return Finding(name=name, state=State.WRONG, said=said, mend=mend)
+
+
+def unchecked(name: str, why: str, mend: str = "") -> Finding:
+    return Finding(name=name, state=State.UNCHECKED, said=why, mend=mend)
