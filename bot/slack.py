@@ -100,10 +100,11 @@ async def slack_parts(app: App) -> AsyncIterator[SlackParts | None]:
         return
     async with connections() as session:
         clients = Clients(session=session, base_url=app.settings.slack_api_url)
-        yield SlackParts(app=app, workspaces=_workspaces(app, clients), clients=clients)
+        yield SlackParts(app=app, workspaces=workspaces_of(app, clients), clients=clients)
 
 
-def _workspaces(app: App, clients: Clients) -> OneWorkspace | ManyWorkspaces:
+def workspaces_of(app: App, clients: Clients) -> OneWorkspace | ManyWorkspaces:
+    """Where the bot is: in the workspace of its token, or in those that it was installed in."""
     token, secret = app.settings.slack_bot_token, app.settings.gatepost_slack_client_secret
     if token is not None:
         return OneWorkspace(client=clients.with_token(token.get_secret_value()))

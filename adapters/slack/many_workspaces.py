@@ -67,6 +67,12 @@ class ManyWorkspaces:
             raise ChatForbidden(f"the bot is not installed in {name}")
         return found
 
+    async def newest(self) -> Installation:
+        """The one that was installed last. Raises ChatForbidden where there is none, ChatError."""
+        for bot in await _known(self.installs.first(1)):
+            return await self.named(bot.team_id or bot.enterprise_id)
+        raise ChatForbidden("the bot is installed in no workspace")
+
     async def left(self, enterprise: str | None, team: str | None) -> None:
         await revoked(self.installs, enterprise, team)
 

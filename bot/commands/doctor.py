@@ -18,6 +18,7 @@ import aiohttp
 from rich import box
 from rich.table import Table
 from rich.text import Text
+from slack_sdk.web.async_client import AsyncWebClient
 
 import bot
 from adapters.clock import SystemClock
@@ -25,13 +26,15 @@ from adapters.console import text
 from adapters.slack import checkup
 from adapters.slack.actors import SURFACE as SLACK
 from adapters.slack.client import Clients, connections
+from adapters.slack.many_workspaces import ManyWorkspaces
+from adapters.slack.oauth import INSTALL_PATH
 from bot.commands.session import SURFACE, console, person_for, terminal_user
 from bot.redaction import REDACTOR, settings_from
 from bot.settings import Settings, audit_key, secret_keys
-from bot.slack import EVENTS, by_socket, check, is_set_up
+from bot.slack import EVENTS, by_socket, check, in_several, is_set_up, workspaces_of
 from bot.wiring import App, check_folder, opened, sqlite_file
 from core.checkup import Finding, State, unchecked, well, wrong
-from core.errors import ConfigError, GatepostError, StoreError
+from core.errors import ChatError, ConfigError, GatepostError, StoreError
 from core.names import spoken
 from core.people import Person, Role, Roster
 from core.visible import visible
@@ -140,9 +143,11 @@ class _Looking:
 async def _slack(looking: _Looking, app: App | None, session: aiohttp.ClientSession, as_: str | None) -> None:
     """Everything that is asked of Slack, or as Slack."""
     settings, found, socket = looking.settings, looking.found, by_socket(looking.settings)
-    assert settings.slack_bot_token is not None
     clients = Clients(session=session, base_url=settings.slack_api_url)
-    client = clients.with_token(settings.slack_bot_token.get_secret_value())
+    client = await _client(settings, app, clients)
+    if isinstance(client, Finding):
+        found += [client, *(unchecked(name, "there is no token") for name in OF_SLACK - {client.name})]
+        return
     told = await checkup.whose(client, looking.clock)
     found += [checkup.token(told), checkup.scopes(told), checkup.clocks(told)]
     found.append(await _app_token(settings, clients))
@@ -164,6 +169,21 @@ async def _slack(looking: _Looking, app: App | None, session: aiohttp.ClientSess
         path=path if looking.is_well("route") else None,
     )
     found += await _tried(trial, found, told.workspace or "", socket=socket)
+
+
+async def _client(settings: Settings, app: App | None, clients: Clients) -> AsyncWebClient | Finding:
+    """What speaks as the bot: by the token that is set, or in the workspace that was installed last."""
+    if settings.slack_bot_token is not None:
+        return clients.with_token(settings.slack_bot_token.get_secret_value())
+    if app is None or not in_several(settings):
+        return unchecked("token", "the app does not open")
+    workspaces = workspaces_of(app, clients)
+    assert isinstance(workspaces, ManyWorkspaces)
+    try:
+        return clients.of(await workspaces.newest())
+    except ChatError as error:
+        mend = f"open {settings.public_url or 'your address'}{INSTALL_PATH} in a browser, and install it"
+        return wrong("token", str(error), mend)
 
 
 async def _tried(

@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl
 import aiohttp
 import pytest
 import yaml
+from slack_sdk.oauth.installation_store.models.bot import Bot
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -24,6 +25,7 @@ from starlette.types import Receive, Scope, Send
 
 from adapters.clock import SystemClock
 from adapters.slack import checkup
+from adapters.slack.many_workspaces import ManyWorkspaces
 from adapters.slack.route import SlackRoute
 from adapters.slack.scopes import SCOPES
 from adapters.web.background import Background
@@ -31,7 +33,7 @@ from adapters.web.door import Door, nobody
 from bot.commands.doctor import ORDER, look
 from bot.commands.session import person_for
 from bot.settings import Settings
-from bot.slack import EVENTS, slack_faces
+from bot.slack import EVENTS, slack_faces, slack_parts
 from bot.wiring import opened
 from core.checkup import Finding, State
 from core.ids import OrgId
@@ -829,3 +831,34 @@ async def test_an_empty_database_has_nobody_and_doctor_makes_nobody_its_owner(
     assert found["people"].said == found["card"].said == "there is nobody yet"
     async with opened(Settings.from_env(up.env | {"DATABASE_URL": url})) as app:
         assert await app.store.ledger.organizations() == []
+
+
+# ── several workspaces ───────────────────────────────────────────────────────────────────────
+
+
+async def test_an_app_for_several_workspaces_is_looked_at_where_it_was_installed_last(up: Deployment) -> None:
+    several = {
+        "SLACK_BOT_TOKEN": None,
+        "GATEPOST_SLACK_CLIENT_ID": "of-gatepost",
+        "GATEPOST_SLACK_CLIENT_SECRET": "secret-of-gatepost",
+    }
+    found = await up.looked(**several)
+    assert found["token"].state is State.WRONG
+    assert found["token"].mend == "open your address/slack/install in a browser, and install it"
+    assert found["scopes"].state is State.UNCHECKED
+    environ = {name: value for name, value in {**up.env, **several}.items() if value is not None}
+    async with opened(Settings.from_env(environ)) as app, slack_parts(app) as parts:
+        assert parts is not None and isinstance(parts.workspaces, ManyWorkspaces)
+        team = up.slack.team
+        bot = Bot(
+            app_id=team.app_id,
+            team_id=team.id,
+            bot_token=team.bot_token,
+            bot_id=team.bot_id,
+            bot_user_id=team.bot_user_id,
+            bot_scopes=",".join(SCOPES),
+            installed_at=datetime.now(UTC).timestamp(),
+        )
+        await parts.workspaces.installs.async_save_bot(bot)
+    found = await up.looked(**several)
+    assert (found["token"].state, found["scopes"].state, found["card"].state) == (State.WELL,) * 3
