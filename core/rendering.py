@@ -16,6 +16,7 @@ from core.progress import goes
 from core.report import Report, build
 from core.routes import moved
 from core.tasks import Json
+from core.visible import visible
 from core.work import PostKind
 
 LINES = 30
@@ -129,7 +130,7 @@ class Rendering:
             return self._reminder(story, body["park"])
         about = body.get("while")
         still = about is None or any(park.open for park in story.parks if park.id in about)
-        return body["text"] if still else None
+        return visible(body["text"], lines=True) if still else None
 
     def _reminder(self, story: Story, park_id: ParkId) -> str | None:
         """That a park still waits; None where it does not any more."""

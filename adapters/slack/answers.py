@@ -1,17 +1,40 @@
 """What one person alone is told, as Slack messages that each fit, or as a modal where there is no channel."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from adapters.slack.cards import fits
-from adapters.slack.kit import MOST_BLOCKS, Block, modal, rich, section, verbatim
+from adapters.slack.kit import (
+    MOST_BLOCKS,
+    Block,
+    bullets,
+    modal,
+    rich,
+    said,
+    section,
+    shortened,
+    verbatim,
+)
 from adapters.slack.modals import TOLD
 from adapters.slack.posts import Message, message_of
 from adapters.slack.words import escaped
 from core.chat import Answer, Table
 
+Line = TypeVar("Line", str, list[Block])
+"""One row of a table: a text, or the parts of a paragraph."""
+
 LONGEST_PART: Final = 2_900
 WIDEST_CELL: Final = 60
+WIDEST_TABLE: Final = 80
+"""Characters of a line that a window of Slack shows without breaking it."""
+GAP: Final = 2
+LONGEST_CELL: Final = 120
+"""Where each row has a line of its own."""
+TOO_LONG: Final = (
+    "Slack has no room to show all of it. It stands in the file beside its card; the command line shows it "
+    "whole, and approves it."
+)
+"""Of what was to be reviewed, and no modal takes."""
 MOST_MESSAGES: Final = 5
 """That one click or command is answered with: a response URL takes no more."""
 
@@ -22,6 +45,7 @@ def messages_of(answer: Answer) -> tuple[Message, ...]:
         _worded(answer.words),
         _tabled(answer.table),
         *(message_of(view).blocks for view in answer.views),
+        _worded(TOO_LONG if answer.pages else ""),
     ]
     made: list[list[Block]] = []
     for blocks in (group for group in groups if group):
@@ -64,25 +88,48 @@ def _worded(words: str) -> list[Block]:
 
 
 def _tabled(table: Table | None) -> list[Block]:
-    """Its columns aligned, in letters of one width, in pieces of whole lines."""
+    """Its columns aligned, in letters of one width; a line a row where that would be too wide to read."""
     if table is None:
         return []
-    rows = [table.headings, *table.rows]
-    cells = [[_cell(words) for words in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    rows = [[_cell(words) for words in row] for row in (table.headings, *table.rows)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    if sum(widths) + GAP * (len(widths) - 1) > WIDEST_TABLE:
+        return [rich(bullets(piece)) for piece in _pieces([_listed(row) for row in table.rows])]
     lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in cells
+        (" " * GAP).join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
     ]
-    pieces: list[str] = []
+    return [rich(verbatim("\n".join(piece))) for piece in _pieces(lines)]
+
+
+def _listed(row: Sequence[str]) -> list[Block]:
+    """Its first cell, then the others."""
+    first, *others = (shortened(_flat(words), LONGEST_CELL) for words in row)
+    rest = " · ".join(words for words in others if words)
+    return [said(first or "–", "bold"), *([said(f"  {rest}")] if rest else [])]
+
+
+def _pieces(lines: Sequence[Line]) -> list[list[Line]]:
+    """*lines* in pieces of at most `LONGEST_PART` characters, each whole."""
+    made: list[list[Line]] = []
+    room = 0
     for line in lines:
-        if pieces and len(pieces[-1]) + len(line) < LONGEST_PART:
-            pieces[-1] += f"\n{line}"
-        else:
-            pieces.append(line)
-    return [rich(verbatim(piece)) for piece in pieces]
+        size = _size(line)
+        if not made or room + size > LONGEST_PART:
+            made.append([])
+            room = 0
+        made[-1].append(line)
+        room += size
+    return made
+
+
+def _size(line: str | Sequence[Block]) -> int:
+    return 1 + (len(line) if isinstance(line, str) else sum(len(part["text"]) for part in line))
+
+
+def _flat(words: str) -> str:
+    return " ".join(words.split())
 
 
 def _cell(words: str) -> str:
-    flat = " ".join(words.split())
-    return flat if len(flat) <= WIDEST_CELL else f"{flat[: WIDEST_CELL - 1]}…"
+    return shortened(_flat(words), WIDEST_CELL)

@@ -1,15 +1,18 @@
 """A card as a Slack message: what is asked first, every argument to the character, then how to answer.
 
-A card of one call has a heading and its buttons under it; of several, a paragraph and the buttons of each.
+A card of one call has a heading and its buttons under it; of several, each has a part of its own with its
+buttons, between two lines, or where that takes too many blocks a paragraph.
 What a message has no room for is left out from the end of what matters least, never of the arguments: these
 are shown whole, or their call is reviewed (I32).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from adapters.slack.kit import (
+    DIVIDER,
+    LONGEST_BUTTON,
     LONGEST_SECTION,
     MOST_BLOCKS,
     MOST_TEXT,
@@ -43,12 +46,16 @@ STYLES: Final[dict[str, str]] = {
     Verb.CONNECTED: "primary",
     Verb.REVIEW: "primary",
     Verb.APPROVE_REST: "primary",
-    Verb.DECLINE: "danger",
     Verb.DECLINE_STOP: "danger",
+    Choice.LOOK_UP: "primary",
     Choice.STOP: "danger",
 }
+"""Of `Verb.DECLINE`, see `_style`."""
 CONNECT: Final = "connect_open"
 """The button that opens a sign-in; its press tells us nothing."""
+LONGEST_CAME: Final = 160
+"""Of the arguments of a decided call among several."""
+MOST_SUGGESTED: Final = 10
 ANSWER_WITH: Final = "answer:"
 """Before the number of a suggested answer, in the name of its button."""
 RISK_SIGNS: Final = {
@@ -64,12 +71,19 @@ RISK_SIGNS: Final = {
 class Room:
     """How much of what stands beside the arguments is shown."""
 
+    apart: bool = True  # of several calls each has lines of its own, and one between it and the next
     asides: bool = True  # what is seen, would be done, was sent before, the agent's own words
     reasons: bool = True  # why it asks, what was read from outside
     warnings: int = LONGEST_SECTION  # characters, of each call
+    words: int = 700  # characters, of why each call asks, and of what came of it
 
 
-_ROOMS: Final = (Room(), Room(asides=False, warnings=600), Room(asides=False, reasons=False, warnings=100))
+_ROOMS: Final = (
+    Room(),
+    Room(apart=False),
+    Room(apart=False, asides=False, warnings=600, words=300),
+    Room(apart=False, asides=False, reasons=False, warnings=100, words=150),
+)
 
 
 def card_blocks(card: Card) -> list[Block]:
@@ -78,7 +92,8 @@ def card_blocks(card: Card) -> list[Block]:
         made = _blocks(card, room, row_parts)
         if fits(made):
             return made
-    return _blocks(card, _ROOMS[-1], _named)[:MOST_BLOCKS]
+    unseen = replace(card, rows=tuple(map(_unseen, card.rows)))
+    return _blocks(unseen, _ROOMS[-1], _named)[:MOST_BLOCKS]
 
 
 def fits(blocks: Sequence[Block], most_blocks: int = MOST_BLOCKS) -> bool:
@@ -122,20 +137,26 @@ Parts = Callable[[Row, Room], list[Block]]
 
 def _blocks(card: Card, room: Room, parts: Parts) -> list[Block]:
     alone = card.rows[0] if len(card.rows) == 1 else None
-    blocks = [header(_heading(card)), context(shortened(_task(card), 400))]
+    blocks = [header(_heading(card)), about_task(card)]
     if card.moved is not None:
         blocks.append(context(shortened(f"↪ {card.moved}", 400)))
-    for row in card.rows:
-        blocks += _row(row, room, parts, alone=row is alone)
-        if row is alone and row.status is None:
-            blocks += [*_about(card, room), _when(row), *buttons(row)]
-    if alone is None:
-        blocks += _about(card, room) if card.open else []
-        blocks += [
-            actions("rest", [button(card.rest_label, Verb.APPROVE_REST, card.rest_token, style="primary")])
-            for _ in card.choices
+    if alone is not None:
+        return [
+            *blocks,
+            *(_ended(alone, room) if alone.status is not None else _alone(card, alone, room, parts)),
         ]
-    return blocks
+    for row in card.rows:
+        blocks += [DIVIDER, *_apart(row, room, parts)] if room.apart else _close(row, room, parts)
+    below = [*_said(card, room), *_told(card, room), *_rest(card)] if card.open else []
+    return [*blocks, *([DIVIDER] if room.apart and below else []), *below]
+
+
+def _rest(card: Card) -> list[Block]:
+    """The button for all that wait and were shown."""
+    return [
+        actions("rest", [button(card.rest_label, Verb.APPROVE_REST, card.rest_token, style="primary")])
+        for _ in card.choices
+    ]
 
 
 def _heading(card: Card) -> str:
@@ -149,11 +170,21 @@ def _task(card: Card) -> str:
     return f"{card.task_code}{asked}: {card.goal}"
 
 
-def _about(card: Card, room: Room) -> list[Block]:
-    """What is about the task as a whole."""
+def about_task(card: Card) -> Block:
+    """t-1, asked by Ada: refund the mug"""
+    return context(shortened(_task(card), 400))
+
+
+def _said(card: Card, room: Room) -> list[Block]:
+    """The agent's own words, marked as its own."""
+    if not room.asides or card.said is None:
+        return []
+    return [rich(paragraph(said(f"{card.agent} says:")), quoted(said(card.said, "italic")))]
+
+
+def _told(card: Card, room: Room) -> list[Block]:
+    """What is to be known of the task as a whole."""
     blocks: list[Block] = []
-    if room.asides and card.said is not None:
-        blocks.append(rich(paragraph(said(f"{card.agent} says:")), quoted(said(card.said, "italic"))))
     if room.reasons and card.outside is not None:
         blocks.append(context(shortened(card.outside, 600)))
     if card.unread:
@@ -162,20 +193,67 @@ def _about(card: Card, room: Room) -> list[Block]:
     return blocks
 
 
-def _row(row: Row, room: Room, parts: Parts, *, alone: bool) -> list[Block]:
-    title = [] if alone else [paragraph(said(row.title, "bold"), said(_kind(row)))]
-    if row.status is not None:
-        status = paragraph(said(shortened(row.status, 700), *(["bold"] if alone else [])))
-        kept = _fields(row) if alone and not row.hidden else []
-        return [rich(*title, *kept, status), *([context(f"{row.code} · #{row.short_hash}")] if alone else [])]
+def _alone(card: Card, row: Row, room: Room, parts: Parts) -> list[Block]:
+    """The one call of a card: its arguments, who says what of it, why it asks and until when, its buttons."""
     shown = parts(row, room)
-    if alone:
-        return [rich(*shown)] if shown else []
-    return [rich(*title, *shown, paragraph(*_moments(row))), *buttons(row)]
+    return [
+        *([rich(*shown)] if shown else []),
+        *_said(card, room),
+        *why(row, room),
+        *_told(card, room),
+        when(row),
+        *buttons(row),
+    ]
 
 
-def _kind(row: Row) -> str:
-    return f" · {RISK_SIGNS.get(row.risk, '')} {row.risk}".replace("  ", " ") if row.risk else ""
+def _ended(row: Row, room: Room) -> list[Block]:
+    """What came of the one call of a card, and what it was."""
+    kept = [] if row.hidden else _fields(row)
+    return [
+        rich(paragraph(said(shortened(row.status or "", room.words), "bold"))),
+        *([rich(*kept)] if kept else []),
+        context(f"{row.code} · #{row.short_hash}"),
+    ]
+
+
+def _apart(row: Row, room: Room, parts: Parts) -> list[Block]:
+    """One call of several, with lines of its own."""
+    if row.status is not None:
+        return [rich(_title(row), *_came(row, room)), context(f"{row.code} · #{row.short_hash}")]
+    return [rich(_title(row), *parts(row, room)), *why(row, room), when(row), *buttons(row)]
+
+
+def _close(row: Row, room: Room, parts: Parts) -> list[Block]:
+    """The same in as few blocks as there can be."""
+    if row.status is not None:
+        return [rich(_title(row), *_came(row, room), paragraph(*_moments(row)))]
+    reason = [paragraph(said(words, "italic")) for words in _reasons(row, room)]
+    return [rich(_title(row), *parts(row, room), *reason, paragraph(*_moments(row))), *buttons(row)]
+
+
+def _title(row: Row) -> Block:
+    return paragraph(said(row.title, "bold"))
+
+
+def _came(row: Row, room: Room) -> list[Block]:
+    """Of a call among several: what it was, on one line, and what came of it."""
+    told = ", ".join(f"{field.name} {field.value}" for field in row.fields).replace("\n", " ⏎ ")
+    what = [paragraph(said(shortened(told, LONGEST_CAME)))] if told and room.reasons else []
+    return [*what, paragraph(said(shortened(row.status or "", room.words)))]
+
+
+def why(row: Row, room: Room = _ROOMS[0]) -> list[Block]:
+    """Why it asks; nothing of what only waits."""
+    return [context(words) for words in _reasons(row, room)]
+
+
+def _reasons(row: Row, room: Room) -> list[str]:
+    return [shortened(row.why, room.words)] if room.reasons and row.why and row.choices else []
+
+
+def _kind(row: Row) -> list[str]:
+    """Its risk, with its sign; nothing of what has none."""
+    return [f"{RISK_SIGNS.get(row.risk, '')} {row.risk}".strip()] if row.risk else []
 
 
 def row_parts(row: Row, room: Room = _ROOMS[0]) -> list[Block]:
@@ -183,14 +261,12 @@ def row_parts(row: Row, room: Room = _ROOMS[0]) -> list[Block]:
     parts: list[Block] = []
     if row.question is not None:
         parts.append(paragraph(said(row.question, "bold")))
+        if more := len(row.suggestions) - len(_pressable(row)):
+            parts.append(paragraph(said(f"{more} more suggested, too long or too many for a button.")))
     parts += _fields(row)
     if row.hidden:
-        parts.append(
-            paragraph(said(f"{row.hidden:,} more characters are not shown here: Review shows all.", "bold"))
-        )
+        parts.append(paragraph(said("Not all of it is shown here: Review shows it to its end.", "bold")))
     parts += _warnings(row, room)
-    if room.reasons and row.why:
-        parts.append(paragraph(said(row.why)))
     if room.asides:
         parts += _beside("As it is now", row.seen)
         parts += _beside("It would do this", row.preview)
@@ -199,9 +275,16 @@ def row_parts(row: Row, room: Room = _ROOMS[0]) -> list[Block]:
     return parts
 
 
+def _unseen(row: Row) -> Row:
+    """*row* where nothing of its arguments is shown: it is reviewed before any of it may run (I32)."""
+    hasty = {Verb.APPROVE, Verb.EDIT, Choice.SEND_AGAIN} & set(row.choices)
+    others = tuple(choice for choice in row.choices if choice not in hasty)
+    return replace(row, choices=(Verb.REVIEW, *others) if hasty else others)
+
+
 def _named(row: Row, room: Room) -> list[Block]:
     """Of a row for which there is no room at all."""
-    return [paragraph(said("It has no room here: Review shows all.", "bold"))]
+    return [paragraph(said("It has no room here: Review shows it to its end.", "bold"))]
 
 
 def _fields(row: Row) -> list[Block]:
@@ -233,12 +316,12 @@ def _warnings(row: Row, room: Room) -> list[Block]:
 
 
 def _beside(label: str, words: str | None) -> list[Block]:
-    return [] if words is None else [paragraph(said(f"{label}: ", "bold"), said(words))]
+    return [] if words is None else [paragraph(said(f"{label}: ", "bold"), said(words or "(nothing)"))]
 
 
-def _when(row: Row) -> Block:
+def when(row: Row) -> Block:
     """spend · t-1.2 · expires in the reader's own time · #88b1"""
-    before = " · ".join([*([_kind(row).removeprefix(" · ")] if row.risk else []), row.code])
+    before = " · ".join([*_kind(row), row.code])
     after = f"#{row.short_hash}"
     return (
         context(f"{before} · {after}")
@@ -248,9 +331,10 @@ def _when(row: Row) -> Block:
 
 
 def _moments(row: Row) -> list[Block]:
-    """t-1.2 · expires in the reader's own time · #88b1"""
-    expires = [] if row.expires_at is None else [said(" · expires "), moment(row.expires_at)]
-    return [said(row.code), *expires, said(f" · #{row.short_hash}")]
+    """spend · t-1.2 · expires in the reader's own time · #88b1"""
+    waits = row.expires_at is not None and row.status is None
+    expires = [said(" · expires "), moment(row.expires_at)] if waits and row.expires_at else []
+    return [said(" · ".join([*_kind(row), row.code])), *expires, said(f" · #{row.short_hash}")]
 
 
 # ── its buttons ──────────────────────────────────────────────────────────────────────────────
@@ -258,12 +342,18 @@ def _moments(row: Row) -> list[Block]:
 
 def buttons(row: Row) -> list[Block]:
     """The choices of *row*, and the answers it suggests; none where nothing may be answered."""
-    made = [_suggested(row, n, words) for n, words in enumerate(row.suggestions)]
+    made = [_suggested(row, n, words) for n, words in _pressable(row)]
     if row.url is not None:
         made.append(button("Connect…", CONNECT, row.token, style="primary", url=row.url))
     offered = [choice for choice in row.choices if choice != Verb.DECLINE_STOP or choice == row.choices[0]]
     made += [_button(row, choice) for choice in offered]
     return [actions(f"park:{row.token}", made)] if made else []
+
+
+def _pressable(row: Row) -> list[tuple[int, str]]:
+    """The suggested answers that a button shows whole, each with its number: what is pressed was read."""
+    found = [(n, words) for n, words in enumerate(row.suggestions) if len(words) <= LONGEST_BUTTON]
+    return found[:MOST_SUGGESTED]
 
 
 def _suggested(row: Row, n: int, words: str) -> Block:
@@ -273,12 +363,19 @@ def _suggested(row: Row, n: int, words: str) -> Block:
 def _button(row: Row, choice: str) -> Block:
     asked = None
     if choice == Verb.APPROVE and row.risk in SURE:
-        asked = sure("Are you sure?", f"This can't be taken back: {row.title}", "Approve")
+        asked = sure("Are you sure?", f"This can't be taken back: {row.title}", "Approve", danger=True)
     elif choice == Choice.SEND_AGAIN:
         asked = sure("Send it again?", "It may have gone out already: then it is there twice.", "Send again")
-    style = None if choice == Verb.CONNECTED and row.url is not None else STYLES.get(choice)
     words = "Answer…" if choice == Verb.ANSWER and row.suggestions else _label(row, choice)
-    return button(words, choice, row.token, style=style, confirm=asked)
+    return button(words, choice, row.token, style=_style(row, choice), confirm=asked)
+
+
+def _style(row: Row, choice: str) -> str | None:
+    """Red is what keeps a call from running, once on a card; green what lets it go on."""
+    if choice == Verb.DECLINE:
+        stands_out = row.kind is ParkKind.APPROVAL and row.choices[0] != Verb.DECLINE_STOP
+        return "danger" if stands_out else None
+    return None if choice == Verb.CONNECTED and row.url is not None else STYLES.get(choice)
 
 
 def _label(row: Row, choice: str) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from adapters.slack.cards import buttons, row_parts
+from adapters.slack.cards import about_task, buttons, row_parts, when, why
 from adapters.slack.kit import (
     DIVIDER,
     MOST_BLOCKS_IN_VIEW,
@@ -52,12 +52,10 @@ def _blocks(home: Home) -> list[Block]:
 
 
 def _row(card: Card, row: Row) -> list[Block]:
-    about = (
-        f"{row.code} · {row.risk} · {card.task_code}, {card.asked}"
-        if row.risk
-        else f"{row.code} · {card.asked}"
-    )
-    return [rich(paragraph(said(row.title, "bold")), *row_parts(row)), context(about), *buttons(row)]
+    """What waits, with all that its card says but the agent's own words."""
+    outside = [context(card.outside)] if card.outside is not None else []
+    shown = rich(paragraph(said(row.title, "bold")), *row_parts(row))
+    return [DIVIDER, shown, about_task(card), *outside, *why(row), when(row), *buttons(row)]
 
 
 def _lines(lines: Sequence[TaskLine], none: str) -> list[Block]:

@@ -4,6 +4,7 @@ Rich text and plain text name nobody and link to nothing. The one markup here is
 which Slack shows in the reader's own time zone.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
@@ -19,6 +20,8 @@ MOST_BLOCKS_IN_VIEW: Final = 100
 MOST_TEXT: Final = 12_000
 """Of all that a message shows, in characters: Slack refuses from about 13,200 on, without saying so (bolt-js
 issue 2509)."""
+MOST_BYTES: Final = 240_000
+"""Of a view, as it is sent; Slack takes 250,000."""
 LONGEST_SECTION: Final = 3_000
 LONGEST_HEADER: Final = 150
 LONGEST_TITLE: Final = 24
@@ -32,12 +35,16 @@ LONGEST_NOTICE: Final = 3_000
 """Of what stands in a notification, beside the blocks."""
 
 
+NOTHING: Final = "–"
+"""For an empty text, which Slack does not take."""
+
+
 # ── words ────────────────────────────────────────────────────────────────────────────────────
 
 
 def plain_text(words: str, most: int = LONGEST_SECTION) -> Block:
     """*words* as they are, no emoji made of them; what is longer than *most* ends in an ellipsis."""
-    return {"type": "plain_text", "text": shortened(words, most), "emoji": False}
+    return {"type": "plain_text", "text": shortened(words, most) or NOTHING, "emoji": False}
 
 
 def shortened(words: str, most: int) -> str:
@@ -47,7 +54,7 @@ def shortened(words: str, most: int) -> str:
 
 def said(words: str, *styles: str) -> Block:
     """*words* within a paragraph, *styles* such as bold, italic, strike or code."""
-    made: Block = {"type": "text", "text": words}
+    made: Block = {"type": "text", "text": words or NOTHING}
     return made | {"style": dict.fromkeys(styles, True)} if styles else made
 
 
@@ -86,8 +93,15 @@ def header(words: str) -> Block:
     return {"type": "header", "text": plain_text(words, LONGEST_HEADER)}
 
 
-def rich(*elements: Block) -> Block:
-    return {"type": "rich_text", "elements": list(elements)}
+def rich(*parts: Block) -> Block:
+    """Paragraphs that follow each other are one, with line breaks: Slack puts none between two."""
+    made: list[Block] = []
+    for part in parts:
+        if made and made[-1]["type"] == part["type"] == "rich_text_section":
+            made[-1] = paragraph(*made[-1]["elements"], said("\n"), *part["elements"])
+        else:
+            made.append(part)
+    return {"type": "rich_text", "elements": made}
 
 
 def section(words: str, accessory: Block | None = None) -> Block:
@@ -134,14 +148,15 @@ def button(
     return made | {name: given for name, given in extra.items() if given is not None}
 
 
-def sure(title: str, words: str, yes: str) -> Block:
-    """What is asked once more before a press counts."""
-    return {
+def sure(title: str, words: str, yes: str, *, danger: bool = False) -> Block:
+    """What is asked once more before a press counts; *danger*: its yes is red."""
+    made: Block = {
         "title": plain_text(title, 100),
         "text": plain_text(words, 300),
         "confirm": plain_text(yes, 30),
         "deny": plain_text("Not now", 30),
     }
+    return made | {"style": "danger"} if danger else made
 
 
 def modal(
@@ -171,6 +186,11 @@ def modal(
 def extent(blocks: Sequence[Mapping[str, Any]]) -> int:
     """The characters that *blocks* show in all."""
     return sum(len(text) for block in blocks for text in _texts(block))
+
+
+def size(blocks: Sequence[Mapping[str, Any]]) -> int:
+    """The bytes of *blocks* as they are sent: of what is not ASCII six for a character, or twelve."""
+    return len(json.dumps(blocks))
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -14,6 +14,7 @@ from adapters.slack.kit import (
     LONGEST_LABEL,
     LONGEST_OPTION,
     MOST_BLOCKS_IN_VIEW,
+    MOST_BYTES,
     MOST_OPTIONS,
     Block,
     context,
@@ -23,6 +24,7 @@ from adapters.slack.kit import (
     rich,
     said,
     section,
+    size,
     verbatim,
 )
 from core.cards import Card, Row, Verb
@@ -74,7 +76,16 @@ def told(words: str, title: str = "Gatepost") -> Block:
 
 def edit_form(form: Form, token: str, tool: str) -> Block:
     """A typed input for each field that may be changed; submitting it approves the call with what it says."""
-    blocks = [block for n, asked in enumerate(form.inputs) for block in _asked(asked, n)]
+    blocks: list[Block] = []
+    bytes_left = MOST_BYTES
+    for n, asked in enumerate(form.inputs):
+        more = _asked(asked, n)
+        bytes_left -= size(more)
+        if len(blocks) + len(more) > MOST_BLOCKS_IN_VIEW - 2 or bytes_left < 0:
+            left = len(form.inputs) - n
+            blocks.append(context(f"{left} more have no room in a form; they stay as they are."))
+            break
+        blocks += more
     if not any(block["type"] == "input" for block in blocks):
         return told(
             "Nothing of this call can be changed in a form. Decline it, and say what you want instead."
@@ -91,7 +102,7 @@ def edit_form(form: Form, token: str, tool: str) -> Block:
 
 def decline_form(token: str) -> Block:
     """Why, which may stay empty, and whether its task is to stop."""
-    stop = {"text": plain_text("Stop the task, too"), "value": STOP_TOO}
+    stop = {"text": plain_text("Stop it as well"), "value": STOP_TOO}
     boxes = {"type": "checkboxes", "action_id": STOP_TOO, "options": [stop]}
     return modal(
         "Decline",
@@ -100,7 +111,7 @@ def decline_form(token: str) -> Block:
             {
                 "type": "input",
                 "block_id": STOP_TOO,
-                "label": plain_text("And"),
+                "label": plain_text("The task"),
                 "element": boxes,
                 "optional": True,
             },
@@ -145,6 +156,7 @@ def review(answer: Answer) -> Block | None:
     row = card.rows[0]
     blocks = [
         rich(paragraph(said(row.title, "bold")), *row_parts(_without_fields(row))),
+        *([context(row.why)] if row.why else []),
         *(rich(verbatim(page)) for page in answer.pages),
         context(
             " · ".join(
@@ -153,10 +165,10 @@ def review(answer: Answer) -> Block | None:
         ),
         *buttons(_reviewed(row)),
     ]
-    if len(blocks) > MOST_BLOCKS_IN_VIEW:
+    if len(blocks) > MOST_BLOCKS_IN_VIEW or size(blocks) > MOST_BYTES:
         return None
     return modal(
-        row.code,
+        f"Review {row.code}",
         blocks,
         callback_id=SUBMITTED,
         metadata=About(verb=Verb.APPROVE, token=row.token).written(),

@@ -6,6 +6,7 @@ from typing import Final, assert_never
 from adapters.slack.cards import card_blocks, card_text
 from adapters.slack.kit import (
     LONGEST_NOTICE,
+    LONGEST_SECTION,
     MOST_TEXT,
     Block,
     actions,
@@ -22,12 +23,13 @@ from adapters.slack.kit import (
     shortened,
 )
 from adapters.slack.words import escaped
+from core.canonical import dump
 from core.cards import Card
 from core.rendering import Digest, DigestLine, Notice, Progress, View
 from core.report import Line, Report
-from core.shown import on_one_line
+from core.shown import on_one_line, rank
 from core.tasks import TaskState
-from core.visible import visible
+from core.visible import line, visible
 
 STOP: Final = "command:stop"
 SHOW: Final = "command:show"
@@ -36,6 +38,11 @@ SHOW: Final = "command:show"
 LONGEST_WORDS: Final = 6_000
 """Of an agent's own words in its report; the file beside it has them whole."""
 LONGEST_LINE: Final = 240
+LONGEST_VALUE: Final = 60
+"""Of one argument in a line: what matters of the others shall stand there, too."""
+LONGEST_GOAL: Final = 160
+RESERVED: Final = 400
+"""Characters of a report for the names of its lists, and for what they leave out."""
 MOST_LINES: Final = 24
 """Of what was done, not done, is unknown or waits; the task's story has all of them."""
 
@@ -58,7 +65,7 @@ def message_of(view: View, agent: str = "") -> Message:
         case Report():
             return Message(text=_notice(report_text(view)), blocks=report_blocks(view, agent))
         case Notice():
-            return Message(text=_notice(view.text), blocks=[*_moved(view.moved), section(view.text)])
+            return Message(text=_notice(view.text), blocks=[*_moved(view.moved), *sections(view.text)])
         case Progress():
             return Message(text=_notice(view.text), blocks=_progress(view))
         case Digest():
@@ -69,6 +76,12 @@ def message_of(view: View, agent: str = "") -> Message:
 
 def _notice(words: str) -> str:
     return escaped(shortened(words, LONGEST_NOTICE))
+
+
+def sections(words: str) -> list[Block]:
+    """*words* whole where a message takes them, else their beginning."""
+    told = shortened(words, LONGEST_WORDS)
+    return [section(told[n : n + LONGEST_SECTION]) for n in range(0, len(told), LONGEST_SECTION)]
 
 
 def _moved(why: str | None) -> list[Block]:
@@ -87,15 +100,19 @@ def report_blocks(report: Report, agent: str) -> list[Block]:
     """The ledger's lists first, then the agent's own words, marked as its own."""
     task = report.task
     sign = _SIGNS.get(task.state, "⏳")
-    return [
-        header(f"{sign} {task.code} {task.state}"),
-        *_moved(report.moved),
-        rich(*_record(report)),
-        *_own_words(report, agent),
-    ]
+    top = [header(f"{sign} {task.code} {task.state}"), context(_goal(report)), *_moved(report.moved)]
+    words = _own_words(report, agent)
+    room = MOST_TEXT - extent([*top, *words]) - RESERVED
+    return [*top, rich(*_record(report, room)), *words]
 
 
-def _record(report: Report) -> list[Block]:
+def _goal(report: Report) -> str:
+    goal = report.task.goal
+    return line(" ".join((goal if isinstance(goal, str) else dump(goal)).split()), LONGEST_GOAL) or "…"
+
+
+def _record(report: Report, room: int) -> list[Block]:
+    """What was done, in *room* characters: the lines that have none are counted."""
     lists = (
         ("Done", report.done),
         ("Not done", report.not_done),
@@ -103,30 +120,43 @@ def _record(report: Report) -> list[Block]:
         ("Waiting", report.waiting),
     )
     parts: list[Block] = []
-    left = MOST_LINES
-    for name, lines in lists:
-        if lines:
+    lines = MOST_LINES
+    for name, all_of_them in lists:
+        if all_of_them:
+            shown = [_line(one) for one in all_of_them[: max(lines, 0)]]
+            while shown and extent(shown_in := [bullets(shown)]) > room:
+                shown.pop()
             parts.append(paragraph(said(name, "bold")))
-            if shown := lines[: max(left, 0)]:
-                parts.append(bullets([_line(line) for line in shown]))
-            if more := len(lines) - len(shown):
-                parts.append(paragraph(said(f"and {more} more: show {report.task.code}")))
-            left -= len(shown)
+            if shown:
+                parts.append(bullets(shown))
+                room -= extent(shown_in)
+            if more := len(all_of_them) - len(shown):
+                parts.append(paragraph(said(f"and {more} more: /gatepost show {report.task.code}")))
+            lines -= len(shown)
     if not parts:
         parts.append(paragraph(said("Nothing was done in the world.")))
     if report.reads:
-        parts.append(paragraph(said(f"Read {report.reads} ×")))
+        parts.append(paragraph(said(f"It looked something up {_times(report.reads)}.")))
     return parts
 
 
-def _line(line: Line) -> list[Block]:
-    args = line.call.args if isinstance(line.call.args, dict) else {}
-    told = ", ".join(f"{visible(name)} {on_one_line(value)}" for name, value in args.items())
-    parts = [
-        said(visible(line.call.tool), "bold"),
-        said(f" {shortened(told, LONGEST_LINE)}" if told else " "),
+def _times(n: int) -> str:
+    return {1: "once", 2: "twice"}.get(n, f"{n:,} times")
+
+
+def _line(done: Line) -> list[Block]:
+    """A call: its tool, its arguments, those that matter first, and what is to be said of it."""
+    args = done.call.args if isinstance(done.call.args, dict) else {}
+    told = ", ".join(
+        f"{shortened(visible(name), LONGEST_VALUE)} {shortened(on_one_line(args[name]), LONGEST_VALUE)}"
+        for name in sorted(args, key=rank)
+    )
+    note = f" · {shortened(visible(done.note), LONGEST_LINE)}" if done.note else ""
+    return [
+        said(shortened(visible(done.call.tool), LONGEST_VALUE), "bold"),
+        said(f" {shortened(told, LONGEST_LINE)}"),
+        *([said(note, "italic")] if note else []),
     ]
-    return [*parts, said(f" · {shortened(visible(line.note), LONGEST_LINE)}")] if line.note else parts
 
 
 def _own_words(report: Report, agent: str) -> list[Block]:
@@ -159,17 +189,17 @@ def digest_blocks(view: Digest) -> list[Block]:
     title = "Too many cards for this hour" if view.waiting else "Nothing of this waits any more"
     made = [header(title), *_moved(view.moved)]
     more = view.more
-    for n, line in enumerate(view.lines):
-        block = _digest_line(line)
+    for n, one in enumerate(view.lines):
+        block = _digest_line(one)
         if extent([*made, block]) > MOST_TEXT - 200:
             more += len(view.lines) - n
             break
         made.append(block)
-    return [*made, context(f"and {more} more: pending shows what waits")] if more else made
+    return [*made, context(f"and {more} more: /gatepost pending")] if more else made
 
 
-def _digest_line(line: DigestLine) -> Block:
-    risk = f" · {line.risk}" if line.risk else ""
-    if line.status is not None:
-        return section(shortened(f"{line.code} · {line.title}: {line.status}", 500))
-    return section(shortened(f"{line.code} · {line.title}{risk}", 300), button("Show", SHOW, line.code))
+def _digest_line(one: DigestLine) -> Block:
+    risk = f" · {one.risk}" if one.risk else ""
+    if one.status is not None:
+        return section(shortened(f"{one.code} · {one.title}: {one.status}", 500))
+    return section(shortened(f"{one.code} · {one.title}{risk}", 300), button("Show", SHOW, one.code))

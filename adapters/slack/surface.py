@@ -16,6 +16,7 @@ from core.cards import Card, pages
 from core.errors import ChatError
 from core.rendering import View
 from core.report import Report
+from core.visible import visible
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +73,7 @@ class SlackSurface:
                 blocks=message.blocks,
                 unfurl_links=False,
                 unfurl_media=False,
+                mrkdwn=bool(message.blocks),  # of plain words nothing is markup
             )
         )
 
@@ -101,7 +103,7 @@ def _files(view: View) -> list[tuple[str, str]]:
     """By name, what a message of *view* shows the beginning of alone."""
     if isinstance(view, Card):
         return [(row.code, "".join(pages(row))) for row in view.rows if row.whole and row.status is None]
-    if isinstance(view, Report) and len(view.words) > LONGEST_WORDS:
+    if isinstance(view, Report) and len(visible(view.words, lines=True)) > LONGEST_WORDS:
         return [(f"{view.task.code} report", view.words)]
     return []
 
@@ -109,7 +111,14 @@ def _files(view: View) -> list[tuple[str, str]]:
 def _in_words(view: View, message: Message) -> Message:
     """The same without blocks."""
     if isinstance(view, Card):
-        return Message(text=escaped(card_in_words(view))[:LONGEST_TEXT], blocks=[])
+        return Message(text=_whole(card_in_words(view)), blocks=[])
     if isinstance(view, Report):
-        return Message(text=escaped(report_text(view))[:LONGEST_TEXT], blocks=[])
+        return Message(text=_whole(report_text(view)), blocks=[])
     return Message(text=message.text, blocks=[])
+
+
+def _whole(words: str) -> str:
+    """*words* escaped, as many as Slack takes, none of them cut within."""
+    while len(made := escaped(words)) > LONGEST_TEXT:
+        words = words[: len(words) - max((len(made) - LONGEST_TEXT) // 5, 1)]
+    return made

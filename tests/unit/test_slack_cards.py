@@ -1,0 +1,512 @@
+"""Whatever a card holds, Slack takes it, and what can be approved there is shown to the character."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from random import Random
+from typing import Any, Final
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from adapters.slack.answers import messages_of, modal_of
+from adapters.slack.cards import fits
+from adapters.slack.home import home_view
+from adapters.slack.kit import Block
+from adapters.slack.modals import (
+    SUBMITTED,
+    decline_form,
+    edit_form,
+    new_task_form,
+    review,
+    told,
+    words_form,
+)
+from adapters.slack.posts import Message, message_of
+from adapters.slack.words import escaped
+from core.calls import CallState, Outcome, ParksAs
+from core.canonical import dump
+from core.cards import Card, Verb, pages
+from core.chat import Answer, Table
+from core.fence import FENCE
+from core.forms import form
+from core.home import Home, TaskLine
+from core.parks import UNKNOWN_CHOICES, Choice, DecisionKind, ParkKind
+from core.rendering import Digest, DigestLine, Notice, Progress, View
+from core.report import Report, build
+from core.shown import ROOM
+from core.tasks import Json, TaskState
+from core.tools import Tool
+from tests.fakes.slack.limits import check_message, check_view
+from tests.fakes.slack.things import Refused
+from tests.samples.reading import arguments, buttons, objects
+from tests.samples.shop import AT, ROSTER, TOOLS, call, decided, park, ran, said, shown, task
+from tests.samples.slack_cards import SAMPLES
+
+HOSTILE: Final = "\u202e⟨⟩\U000e0041<!channel>&`*_\x00\n\t \"'\u0430é漢😀\u0301|"
+LONG: Final = "\u202e" * 60 + "<!channel> & " + "漢字" * 30
+"""What is shown eight times as long as it is."""
+TOOL_NAME: Final = "t" * 64
+
+
+def takes(message: Message) -> None:
+    """Slack takes *message*, and so does our own count. Raises Refused."""
+    check_message(message.text, message.blocks)
+    assert fits(message.blocks)
+
+
+def takes_view(view: Block) -> None:
+    check_view(view, "modal", "home")
+
+
+# ── extremes ─────────────────────────────────────────────────────────────────────────────────
+
+
+def everything(n: int, together: int = 1, **over: Any) -> tuple[Any, Any]:
+    """A call of the longest everything, and its park."""
+    long = "\u0430b\u202e " * 2_000
+    args = {"to": [f"{LONG}{n}@example.com"] * 9, "text": long, **{f"{'a' * 60}{i}": LONG for i in range(20)}}
+    made = call(TOOL_NAME, over.pop("args", args), n, risk=over.pop("risk", "profile"), late_note=long)
+    before = {
+        "call": "c",
+        "code": "t-1.1",
+        "agent": LONG,
+        "at": AT.isoformat(),
+        "tool": TOOL_NAME,
+        "args": args,
+        "state": "succeeded",
+    }
+    beside = {"seen": long, "preview": long, "earlier": [before] * 5}
+    return park(made, **{"shown": beside, **over}), made
+
+
+def crowd(n: int, **over: Any) -> Card:
+    """*n* of them on one card, which is not where it should be, of a task that read much from outside."""
+    outside = tuple(
+        ran(call(f"{TOOL_NAME[:-2]}{i:02}", {}, 100 + i), Outcome.SUCCEEDED, {"value": LONG, FENCE: "f"})
+        for i in range(30)
+    )
+    pairs = [everything(i, n, **over) for i in range(1, n + 1)]
+    made = shown(*pairs, about=task(LONG * 9, unread=99), messages=(said(LONG * 99),), before=outside)
+    return replace(made, moved=LONG * 9, agent=LONG[:80] * 2)
+
+
+def short_crowd(n: int) -> Card:
+    """*n* calls that are each shown whole, as long as they may be for that."""
+    room = ROOM if n <= 2 else ROOM * 2 // n
+    pairs = [everything(i, n, args={"to": "x" * (room - 10 - 4), "text": "y"}) for i in range(1, n + 1)]
+    return shown(*pairs)
+
+
+def names_of_16(**over: Any) -> Card:
+    return replace(crowd(16, **over), agent="n" * 80)
+
+
+def question(suggestions: Sequence[str]) -> Card:
+    args = {"question": LONG * 40, "suggestions": list(suggestions)}
+    made = call(TOOL_NAME, args, parks_as=ParksAs.QUESTION)
+    return shown((park(made, kind=ParkKind.QUESTION), made))
+
+
+def floods() -> Iterator[Card]:
+    """Arguments of line breaks, of very many names, and none at all."""
+    for args in (
+        {"text": "\n" * 39, "a": "b"},
+        {"text": "\n" * 20_000},
+        {f"n{i}": i for i in range(600)},
+        {f"n{i}": "" for i in range(200)},
+        {},
+    ):
+        made = call("send_note", args)
+        yield shown((park(made), made))
+
+
+def nothing() -> Card:
+    """Words that are empty, wherever there may be some."""
+    made = call("send_note", {"": "", "text": ""})
+    asks = call("ask", {"question": "", "suggestions": [""]}, 2, parks_as=ParksAs.QUESTION)
+    beside = {"seen": "", "preview": ""}
+    return shown((park(made, shown=beside), made), (park(asks, kind=ParkKind.QUESTION), asks), about=task(""))
+
+
+def unknown() -> Card:
+    own, made = everything(1, kind=ParkKind.UNKNOWN, choices=(*UNKNOWN_CHOICES, Choice.LOOK_UP))
+    return shown((replace(own, expires_at=None), ran(made, Outcome.UNKNOWN, {"error": LONG * 99})))
+
+
+def connect() -> Card:
+    needs = {"account": "a" * 80, "url": f"https://example.com/{'u' * 1_980}"}
+    made = call(TOOL_NAME, {"text": LONG})
+    return shown((park(made, kind=ParkKind.CONNECT, shown=needs), made))
+
+
+REASON: Final = decided(DecisionKind.DECLINE, reason=LONG * 30)
+
+CARDS: Final[dict[str, Callable[[], Card]]] = {
+    "16 of the longest": lambda: crowd(16),
+    "16 of the longest, of a long name": names_of_16,
+    "16 decided": lambda: names_of_16(**REASON),
+    "16 as long as they are shown whole": lambda: short_crowd(16),
+    "one of the longest": lambda: crowd(1),
+    "one as long as it is shown whole": lambda: short_crowd(1),
+    "two as long as they are shown whole": lambda: short_crowd(2),
+    "three as long as they are shown whole": lambda: short_crowd(3),
+    "nine as long as they are shown whole": lambda: short_crowd(9),
+    "one decided": lambda: crowd(1, **REASON),
+    "100 suggestions": lambda: question([f"{n}. {LONG}" for n in range(100)]),
+    "100 short suggestions": lambda: question([str(n) for n in range(100)]),
+    "nothing": nothing,
+    "an unknown": unknown,
+    "an account": connect,
+    **{f"flood {n}": lambda one=one: one for n, one in enumerate(floods())},  # type: ignore[misc]
+}
+
+
+@cache
+def made_of(name: str) -> Card:
+    return CARDS[name]()
+
+
+@pytest.mark.rule("I32")
+@pytest.mark.parametrize("name", CARDS)
+def test_slack_takes_a_card_whatever_is_on_it(name: str) -> None:
+    made = made_of(name)
+    message = message_of(made)
+    takes(message)
+    assert list(buttons(message.blocks)) or not made.open  # whatever had to go, it can be answered
+    for answer in messages_of(Answer(views=(made,), words=LONG)):
+        takes(answer)
+
+
+def report(n: int) -> Report:
+    calls = [call(TOOL_NAME, {"to": LONG * 9, "a" * 80: "\n" * 99, LONG: 1}, i) for i in range(1, n + 1)]
+    ends = (Outcome.SUCCEEDED, Outcome.FAILED, Outcome.UNKNOWN)
+    done = [ran(c, ends[i % 3], {"error": LONG * 99}) if i % 4 else c for i, c in enumerate(calls)]
+    about = task(LONG * 9, state=TaskState.FAILED, result={"value": "\u202e" * 50_000})
+    return build(about, done, (), ROSTER)
+
+
+def digest(n: int) -> Digest:
+    line = DigestLine(code="t-999999999.999999999v2", title=LONG * 4, risk="contact", since=AT, status=None)
+    lines = [replace(line, code=f"t-{i}.1", status=LONG * 9 if i % 3 == 0 else None) for i in range(n)]
+    return Digest(lines=tuple(lines), more=10**6, moved=LONG * 99)
+
+
+VIEWS: Final[dict[str, View]] = {
+    "a report of 200 calls": report(200),
+    "a report of nothing": report(0),
+    "a report of a goal that is no text": replace(report(1), task=task(goal={"a": [LONG] * 99})),  # type: ignore[arg-type]
+    "a report of a goal of blanks": replace(report(1), task=task(goal=" \n ")),
+    "a digest of 30": digest(30),
+    "a digest of nothing": Digest(lines=(), more=0),
+    "a notice": Notice(task_code="t-1", text="&<>" * 20_000, moved=LONG * 99),
+    "how it goes": Progress(task_code="t-1", text=LONG * 9, over=False),
+    "how it went": Progress(task_code="t-1", text=LONG * 9, over=True),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_slack_takes_every_other_message(name: str) -> None:
+    takes(message_of(VIEWS[name], "n" * 80))
+
+
+def tool(properties: dict[str, Json]) -> Tool:
+    return Tool(
+        name=TOOL_NAME,
+        description="",
+        risk=TOOLS["send_note"].risk,
+        parameters={"type": "object", "properties": properties},
+        handler=TOOLS["send_note"].handler,
+    )
+
+
+_TEXT: Final[Json] = {"type": "string", "title": LONG, "description": LONG * 9, "maxLength": 20_000}
+FIELDS: Final[dict[str, tuple[dict[str, Json], dict[str, Json]]]] = {
+    "20,000 characters": ({"text": _TEXT, "to": _TEXT}, {"text": "x" * 20_000, "to": LONG}),
+    "the longest there are": (
+        {f"n{i}": _TEXT for i in range(99)},
+        {f"n{i}": "漢" * 2_999 for i in range(99)},
+    ),
+    "very many": ({f"n{i}": _TEXT for i in range(300)}, {}),
+    "long names": ({"n" * 255: _TEXT, "n" * 256: _TEXT}, {"n" * 255: "a", "n" * 256: "a"}),
+    "many choices": (
+        {
+            "a": {"enum": [f"{n}" for n in range(100)]},
+            "b": {"enum": [f"{n}" for n in range(101)]},
+            "c": {"enum": ["x" * 76, "y"]},
+            "d": {"type": "array", "items": {"type": "string", "enum": ["x" * 75, "y"]}},
+            "e": {"enum": ["", "\u202e" * 9, None, 1, True]},
+        },
+        {"a": "7", "b": "7", "c": "y", "d": ["x" * 75, "y"], "e": "\u202e" * 9},
+    ),
+    "nothing that can be changed": ({"text": _TEXT}, {"text": "x" * 3_001}),
+    "no field": ({}, {}),
+}
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_slack_takes_the_form_of_any_call(name: str) -> None:
+    properties, args = FIELDS[name]
+    made = tool(properties)
+    takes_view(edit_form(form(made, args), "t" * 22, made.name))
+
+
+@pytest.mark.parametrize("length", [3_000, 30_000, 60_000])
+def test_a_review_shows_all_or_is_none(length: int) -> None:
+    args = {"to": LONG, "text": "漢" * length, "a" * 80: "\n" * 99}
+    card = shown(*[(park(one), one) for one in [call(TOOL_NAME, args)]])
+    answer = Answer(views=(card,), pages=pages(card.rows[0]))
+    view = review(answer)
+    if view is None:
+        (message,) = messages_of(answer)
+        assert length == 60_000 and "the command line" in str(message.blocks)
+        takes(message)
+        return
+    takes_view(view)
+    boxes = [o["elements"][0]["text"] for o in objects(view) if o.get("type") == "rich_text_preformatted"]
+    assert "".join(boxes) == "".join(answer.pages)
+    assert (view["submit"]["text"], view["callback_id"]) == ("Approve", SUBMITTED)
+
+
+def test_slack_takes_every_other_form() -> None:
+    words = "\u202e" * 40_000
+    views = [
+        decline_form("t" * 22),
+        words_form(Verb.REVISE, "t" * 22, words),
+        new_task_form(words, "C" * 99, "C" * 99),
+        told(words),
+        told(""),
+        modal_of(Answer(words=words, views=(crowd(16),))),
+    ]
+    for view in views:
+        assert view is not None
+        takes_view(view)
+
+
+def test_what_is_told_in_a_modal_is_told_whole() -> None:
+    words = "".join(f"{n} " for n in range(8_000))
+    view = told(words)
+    takes_view(view)
+    assert "".join(block["text"]["text"] for block in view["blocks"]) == words
+
+
+def test_slack_takes_a_page_of_the_longest_of_everything() -> None:
+    line = TaskLine(code="t-999999999", agent=LONG, goal=LONG * 9, state="waiting", at=AT, stoppable=True)
+    one = made_of("one of the longest")
+    cards = [replace(one, rows=(replace(one.rows[0], token=f"token {n}"),)) for n in range(10)]
+    full = Home(
+        name=LONG,
+        waiting=tuple(cards),
+        more=tuple(f"t-{n}.1" for n in range(190)),
+        going_on=(line,) * 10,
+        done=(line,) * 10,
+    )
+    view = home_view(full)
+    takes_view(view)
+    assert view["blocks"][-1]["text"]["text"].startswith("t-999999999")
+    takes_view(home_view(replace(full, waiting=(), more=(), going_on=(), done=())))
+
+
+TABLES: Final = {
+    "50 rows of 5": Table(headings=("When", "Task", "Who", "Move", "Rule"), rows=((LONG * 9,) * 5,) * 50),
+    "cells of nothing": Table(headings=("A", "B"), rows=(("", ""),) * 50),
+    "wide cells of nothing": Table(headings=("A" * 60, "B" * 60), rows=(("", ""), (" \n", "b"))),
+    "no rows": Table(headings=("A",), rows=()),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_slack_takes_every_table_and_every_row_is_in_it(name: str) -> None:
+    table = TABLES[name]
+    made = messages_of(Answer(words="x" * 3_000, table=table))
+    for message in made:
+        takes(message)
+    assert 1 <= len(made) <= 5
+    shows = "\n".join(str(message.blocks) for message in made)
+    rows = shows.count("rich_text_section") if "rich_text_list" in shows else shows.count("\\n")
+    assert rows >= len(table.rows)
+
+
+def test_slack_takes_any_words_and_a_table_after_them() -> None:
+    for message in messages_of(Answer(words="&" * 40_000, table=TABLES["50 rows of 5"])):
+        takes(message)
+    assert messages_of(Answer()) == ()
+
+
+def test_slack_takes_each_sample() -> None:
+    assert len(SAMPLES) > 30
+    for sample in SAMPLES:
+        made = sample.made()
+        if "type" in made:
+            takes_view(made)
+        else:
+            check_message(made["text"], made["blocks"])
+
+
+def test_the_check_finds_fault() -> None:
+    with pytest.raises(Refused):
+        takes(Message(text="", blocks=[{"type": "divider"}] * 51))
+
+
+# ── what is shown is what would run ──────────────────────────────────────────────────────────
+
+WORDS: Final = (
+    *("", " ", "\n", "24", "24.0", "true", "null", "(not set)", "⟨U+202E⟩", "as it was proposed", "→", "…"),
+    *("a\nb", "a\n\n", "x" * 61, "x" * 900, "to  evil@example.com", "\nto\n", "Not all of it is shown here"),
+)
+
+
+def text_of(rng: Random) -> str:
+    if rng.random() < 0.5:
+        return rng.choice(WORDS)
+    return "".join(rng.choices(HOSTILE, k=rng.randrange(90)))
+
+
+def value_of(rng: Random, depth: int = 0) -> Json:
+    kind = rng.randrange(8 if depth < 2 else 6)
+    if kind < 4:
+        return text_of(rng)
+    if kind < 6:
+        return rng.choice((None, True, 7, -1, 10**30, "7"))
+    inner = [value_of(rng, depth + 1) for _ in range(rng.randrange(4))]
+    return inner if kind == 6 else {text_of(rng): one for one in inner}
+
+
+def args_of(rng: Random) -> dict[str, Json]:
+    """A tool's arguments: their names are declared, so none is empty."""
+    return {text_of(rng) or "name": value_of(rng) for _ in range(rng.randrange(6))}
+
+
+def card_of(rng: Random) -> tuple[Card, dict[str, dict[str, Json]]]:
+    """A card of some calls and whatever else stands on one; what would run, by the codes of its rows."""
+    many = rng.choice((1, 1, 1, 2, 3, 7, 16))
+    pairs, runs = [], {}
+    for n in range(1, many + 1):
+        runs[f"t-41.{n}"] = args = args_of(rng)
+        proposed = args_of(rng) | args if rng.random() < 0.3 else args
+        made = replace(call(rng.choice(("send_note", "refund")), args, n), proposed_args=proposed)
+        beside = {"seen": text_of(rng), "preview": value_of(rng)} if rng.random() < 0.3 else {}
+        over = decided(DecisionKind.APPROVE, reason=text_of(rng)) if rng.random() < 0.1 else {}
+        made = replace(made, state=CallState.APPROVED) if over else made
+        pairs.append((park(made, shown=beside, **over), made))
+    words = (said(text_of(rng)),) if rng.random() < 0.5 else ()
+    return shown(*pairs, messages=words), runs
+
+
+def approvable(blocks: Sequence[Block]) -> Iterator[dict[str, Json]]:
+    """The arguments that stand above each Approve button, since the buttons before it."""
+    since: list[Block] = []
+    for block in blocks:
+        if block["type"] == "rich_text":
+            since.append(block)
+        if block["type"] == "actions":
+            if any(one["action_id"] == Verb.APPROVE for one in block["elements"]):
+                merged = {"elements": [part for one in since for part in one["elements"]]}
+                yield arguments(merged)
+            since = []
+
+
+def dumped(args: dict[str, Json]) -> dict[str, str]:
+    return {name: dump(value) for name, value in args.items()}
+
+
+@settings(max_examples=300, deadline=None, phases=[Phase.generate])
+@given(seed=st.integers(0, 2**63))
+def test_slack_takes_a_card_of_anything(seed: int) -> None:
+    made, _ = card_of(Random(seed))
+    takes(message_of(made))
+    takes_view(home_view(Home(name="", waiting=(made,), more=(), going_on=(), done=())))
+
+
+@pytest.mark.rule("I32")
+@settings(max_examples=2_000, deadline=None, phases=[Phase.generate])
+@given(seed=st.integers(0, 2**63))
+def test_every_argument_of_what_may_be_approved_is_read_back_from_the_blocks(seed: int) -> None:
+    rng = Random(seed)
+    made, runs = card_of(rng)
+    message = message_of(made)
+    wanted = [runs[row.code] for row in made.rows if Verb.APPROVE in row.choices]
+    assert [dumped(one) for one in approvable(message.blocks)] == [dumped(one) for one in wanted]
+    waiting = [row for row in made.rows if row.status is None]
+    if 0 < len(waiting) <= 2:  # on a page more may have no room
+        page = Home(name="", waiting=(replace(made, rows=tuple(waiting)),), more=(), going_on=(), done=())
+        assert [dumped(one) for one in approvable(home_view(page)["blocks"])] == [
+            dumped(one) for one in wanted
+        ]
+
+
+@pytest.mark.rule("I32")
+def test_a_call_that_has_no_room_at_all_is_reviewed_and_not_approved() -> None:
+    """Shown as on a terminal, where there is any room: no message takes that."""
+    pairs = [(park(one), one) for one in (call("send_note", {"text": "x" * 9_000}, n) for n in (1, 2))]
+    card = shown(*pairs, room=None)
+    assert card.choices == (Verb.APPROVE_REST,)
+    message = message_of(card)
+    takes(message)
+    offered = [one["action_id"] for one in buttons(message.blocks)]
+    assert offered == [Verb.REVIEW, Verb.DECLINE, Verb.REVISE] * 2
+
+
+# ── nothing is read as markup ────────────────────────────────────────────────────────────────
+
+OURS: Final = re.compile(
+    r"(?:\S+ (?:read|draft|routine|contact|spend|change|remove|profile) · |read · )?"
+    r"t-\d+(?:\.\d+)?(?:v\d+)? · expires "
+    r"<!date\^\d+\^\{date_short_pretty\} at \{time\}\|\w+ \d+ \w+, \d\d:\d\d UTC> · #[0-9a-f]{4}"
+)
+"""A call's risk and code, a moment and a hash: none of it is anybody's words."""
+
+
+@cache
+def shown_of_everything() -> tuple[tuple[str, Any], ...]:
+    """By its name, all that is made of the samples and the extremes."""
+    return tuple(_made_of_everything())
+
+
+def _made_of_everything() -> Iterator[tuple[str, Any]]:
+    for sample in SAMPLES:
+        yield f"the sample {sample.name}", sample.made()
+    for name in CARDS:
+        message = message_of(made_of(name))
+        yield name, {"text": message.text, "blocks": message.blocks}
+        yield name, home_view(Home(name=LONG, waiting=(made_of(name),), more=(), going_on=(), done=()))
+    for name, view in VIEWS.items():
+        message = message_of(view, LONG)
+        yield name, {"text": message.text, "blocks": message.blocks}
+    for table in TABLES.values():
+        for message in messages_of(Answer(words=LONG, table=table)):
+            yield "a table", {"text": message.text, "blocks": message.blocks}
+    for name, (properties, args) in FIELDS.items():
+        yield name, edit_form(form(tool(properties), args), "t", TOOL_NAME)
+
+
+def test_no_markup_is_made_but_of_words_of_our_own() -> None:
+    found = 0
+    for name, made in shown_of_everything():
+        for one in objects(made):
+            assert one.get("type") != "markdown", name
+            if one.get("type") == "mrkdwn":
+                assert OURS.fullmatch(one["text"]), (name, one)
+                found += 1
+    assert found > 30
+
+
+def test_rich_text_names_nobody_and_leads_nowhere() -> None:
+    kinds = {one["type"] for _, made in shown_of_everything() for one in objects(made) if "type" in one}
+    assert not kinds & {"user", "usergroup", "team", "channel", "broadcast", "link", "emoji", "image"}
+    assert {"rich_text_section", "rich_text_preformatted", "date"} <= kinds
+
+
+def test_an_address_is_opened_by_the_button_of_an_account_alone() -> None:
+    links = [one for _, made in shown_of_everything() for one in objects(made) if "url" in one]
+    assert {one["action_id"] for one in links} == {"connect_open"}
+
+
+def test_what_a_notification_says_is_escaped() -> None:
+    texts = [made["text"] for _, made in shown_of_everything() if "text" in made]
+    assert len(texts) > 30
+    for text in texts:
+        plain = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+        assert "<" not in text and escaped(plain) == text
