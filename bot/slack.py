@@ -23,9 +23,9 @@ from adapters.slack.states import OAuthStates
 from adapters.slack.surface import SlackSurface
 from adapters.slack.workspaces import OneWorkspace, Workspaces
 from adapters.web.background import Background
-from bot.settings import Settings
+from bot.slack_settings import by_socket, check, check_whose, in_several, is_set_up
 from bot.wiring import App, database_of, sealer_of
-from core.errors import ChatError, ConfigError
+from core.errors import ChatError
 from core.front import Front
 from core.poster import Poster
 from core.shown import ROOM
@@ -58,43 +58,13 @@ class SlackParts:
         )
 
 
-def is_set_up(settings: Settings) -> bool:
-    """Whether the bot is to be in Slack."""
-    return settings.slack_bot_token is not None or in_several(settings)
-
-
-def in_several(settings: Settings) -> bool:
-    """Whether it is installed by OAuth, in any number of workspaces."""
-    return settings.gatepost_slack_client_id is not None
-
-
-def by_socket(settings: Settings) -> bool:
-    """Whether Slack is talked to by a socket of ours: nobody could reach us otherwise."""
-    return settings.slack_app_token is not None and settings.public_url is None
-
-
-def check(settings: Settings) -> None:
-    """Raises ConfigError where Slack's requests could not be told from anybody's, or whose bot it is."""
-    if in_several(settings) != (settings.gatepost_slack_client_secret is not None):
-        raise ConfigError(
-            "GATEPOST_SLACK_CLIENT_ID and GATEPOST_SLACK_CLIENT_SECRET: set both, from Basic Information of "
-            "your Slack app, or neither"
-        )
-    if in_several(settings) and settings.slack_bot_token is not None:
-        raise ConfigError(
-            "SLACK_BOT_TOKEN: it is of one workspace, and GATEPOST_SLACK_CLIENT_ID is for several; unset one"
-        )
-    if is_set_up(settings) and not by_socket(settings) and not settings.slack_signing_secrets:
-        raise ConfigError(
-            "SLACK_SIGNING_SECRET: it is not set, and without it anybody could click; it is under Basic "
-            "Information of your Slack app. Where nobody can reach this process from outside, set "
-            "SLACK_APP_TOKEN instead, and leave PUBLIC_URL unset"
-        )
-
-
 @asynccontextmanager
 async def slack_parts(app: App) -> AsyncIterator[SlackParts | None]:
-    """Slack's parts, None where it is not set up; their connections are closed afterwards."""
+    """Slack's parts, None where it is not set up; their connections are closed afterwards.
+
+    Raises ConfigError where the settings don't say whose bot it is.
+    """
+    check_whose(app.settings)
     if not is_set_up(app.settings):
         yield None
         return

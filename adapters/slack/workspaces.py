@@ -7,7 +7,7 @@ installation for a whole enterprise the workspace is the enterprise.
 import asyncio
 import logging
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 
 from slack_sdk.web.async_client import AsyncWebClient
 
@@ -15,6 +15,9 @@ from adapters.slack.errors import called
 from core.errors import ChatForbidden
 
 log = logging.getLogger(__name__)
+
+ASKED_SECONDS: Final = 2.0
+"""How long Slack may take to say whose the token is: a request of its own may be waiting for that."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,7 +71,7 @@ class OneWorkspace:
         """Raises ChatError where Slack can't be asked."""
         async with self._asking:
             if self._found is None:
-                said = await called(self.client.auth_test())
+                said = await called(asyncio.wait_for(self.client.auth_test(), ASKED_SECONDS))
                 org_wide = bool(said.get("is_enterprise_install"))
                 self._found = Installation(
                     team=said.get("team_id"),

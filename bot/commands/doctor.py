@@ -31,7 +31,8 @@ from adapters.slack.oauth import INSTALL_PATH
 from bot.commands.session import SURFACE, console, person_for, terminal_user
 from bot.redaction import REDACTOR, settings_from
 from bot.settings import Settings, audit_key, secret_keys
-from bot.slack import EVENTS, by_socket, check, in_several, is_set_up, workspaces_of
+from bot.slack import EVENTS, workspaces_of
+from bot.slack_settings import by_socket, check, in_several, is_set_up
 from bot.wiring import App, check_folder, opened, sqlite_file
 from core.checkup import Finding, State, unchecked, well, wrong
 from core.errors import ChatError, ConfigError, GatepostError, StoreError

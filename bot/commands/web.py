@@ -6,7 +6,8 @@ from bot.leaving import Leaving
 from bot.process import log_to_stderr
 from bot.redaction import settings_from
 from bot.serving import serve
-from bot.slack import check, slack_faces
+from bot.slack import slack_faces
+from bot.slack_settings import check
 
 
 async def web() -> None:

@@ -5,10 +5,10 @@ import os
 from collections.abc import Sequence
 
 from adapters.console import ConsoleSurface
+from bot.chats import chat_posters
 from bot.commands.session import SURFACE, terminal
 from bot.process import log_to_stderr, told_to_stop
 from bot.redaction import settings_from
-from bot.slack import slack_parts
 from bot.wiring import App, opened
 from core.poster import Poster
 
@@ -18,8 +18,7 @@ log = logging.getLogger(__name__)
 async def work(*, until_idle: bool, posts: bool) -> None:
     """Works until SIGTERM or SIGINT; with *until_idle* until no task can go on by itself."""
     log_to_stderr()
-    async with opened(settings_from(os.environ)) as app, slack_parts(app) as slack:
-        chats = [] if slack is None else [slack.poster(app.process_name())]
+    async with opened(settings_from(os.environ)) as app, chat_posters(app) as chats:
         await run(app, until_idle=until_idle, posters=[*([poster_of(app)] if posts else []), *chats])
 
 

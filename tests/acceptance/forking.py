@@ -41,14 +41,17 @@ MODULES = (
     "bot.commands.ask",
     "bot.commands.audit",
     "bot.commands.decide",
+    "bot.commands.doctor",
     "bot.commands.look",
     "bot.commands.operate",
+    "bot.commands.web",
     "bot.commands.work",
     "bot.demo.play",
     "bot.demo.shop",
     "sqlalchemy.dialects.postgresql.asyncpg",
     "sqlalchemy.dialects.sqlite.aiosqlite",
     "typer.rich_utils",
+    "uvicorn.lifespan.off",
 )
 """What a command may import when it gets that far."""
 

@@ -85,7 +85,8 @@ async def test_a_new_user_gets_from_the_readme_to_an_approved_card(migrated_url:
 
         said = await slack.says(ada, ops, "refund the mug that arrived broken", mention=True)
         card = await slack.wait_for(
-            lambda: next((m for m in slack.thread(said.message) if "park:" in str(m.blocks)), None), seconds=30
+            lambda: next((m for m in slack.thread(said.message) if "park:" in str(m.blocks)), None),
+            seconds=30,
         )
         await slack.clicks(ada, card, "approve")
         await slack.wait_for(
