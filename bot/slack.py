@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from starlette.routing import request_response
 from starlette.types import ASGIApp
 
-from adapters.slack.actors import SURFACE
-from adapters.slack.bolt import bolt_app
 from adapters.slack.client import Clients, connections
-from adapters.slack.installs import SealedInstallations
-from adapters.slack.listening import Listening
-from adapters.slack.many_workspaces import ManyWorkspaces
-from adapters.slack.oauth import INSTALL_PATH, REDIRECT_PATH, slack_oauth
-from adapters.slack.private import Private
-from adapters.slack.route import SlackRoute
-from adapters.slack.signed import Signatures
-from adapters.slack.socket import SocketMode
-from adapters.slack.states import OAuthStates
+from adapters.slack.heard.actors import SURFACE
+from adapters.slack.heard.bolt import bolt_app
+from adapters.slack.heard.listening import Listening
+from adapters.slack.heard.private import Private
+from adapters.slack.heard.route import SlackRoute
+from adapters.slack.heard.signed import Signatures
+from adapters.slack.heard.socket import SocketMode
+from adapters.slack.installed.installs import SealedInstallations
+from adapters.slack.installed.many_workspaces import ManyWorkspaces
+from adapters.slack.installed.oauth import INSTALL_PATH, REDIRECT_PATH, slack_oauth
+from adapters.slack.installed.states import OAuthStates
+from adapters.slack.installed.workspaces import OneWorkspace, Workspaces
 from adapters.slack.surface import SlackSurface
-from adapters.slack.workspaces import OneWorkspace, Workspaces
 from adapters.web.background import Background
 from bot.slack_settings import by_socket, check, check_whose, in_several, is_set_up
 from bot.wiring import App, database_of, sealer_of

@@ -20,13 +20,13 @@ from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from adapters.slack.actors import STRANGER
-from adapters.slack.bolt import COMMAND
 from adapters.slack.errors import called
-from adapters.slack.kit import Block, actions, button, context, header, section
-from adapters.slack.route import KINDS
-from adapters.slack.scopes import SCOPES
-from adapters.slack.signed import WINDOW_SECONDS, sign
+from adapters.slack.heard.actors import STRANGER
+from adapters.slack.heard.bolt import COMMAND
+from adapters.slack.heard.route import KINDS
+from adapters.slack.heard.signed import WINDOW_SECONDS, sign
+from adapters.slack.installed.scopes import SCOPES
+from adapters.slack.shown.kit import Block, actions, button, context, header, section
 from adapters.slack.words import escaped
 from core.cards import Verb
 from core.checkup import Finding, State, unchecked, well, wrong

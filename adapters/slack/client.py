@@ -9,7 +9,7 @@ from typing import Final
 import aiohttp
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.workspaces import Installation
+from adapters.slack.installed.workspaces import Installation
 
 TIMEOUT_SECONDS: Final = 10
 

@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from adapters.slack.cards import card_in_words
 from adapters.slack.client import Clients
 from adapters.slack.errors import ChatUnshowable, called
+from adapters.slack.installed.workspaces import Installation, Workspaces
 from adapters.slack.places import Spot, spot
-from adapters.slack.posts import LONGEST_WORDS, Message, message_of, report_text
+from adapters.slack.shown.cards import card_in_words
+from adapters.slack.shown.posts import LONGEST_WORDS, Message, message_of, report_text
 from adapters.slack.words import escaped
-from adapters.slack.workspaces import Installation, Workspaces
 from core.cards import Card, pages
 from core.errors import ChatError
 from core.rendering import View

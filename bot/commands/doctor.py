@@ -24,10 +24,10 @@ import bot
 from adapters.clock import SystemClock
 from adapters.console import text
 from adapters.slack import checkup
-from adapters.slack.actors import SURFACE as SLACK
 from adapters.slack.client import Clients, connections
-from adapters.slack.many_workspaces import ManyWorkspaces
-from adapters.slack.oauth import INSTALL_PATH
+from adapters.slack.heard.actors import SURFACE as SLACK
+from adapters.slack.installed.many_workspaces import ManyWorkspaces
+from adapters.slack.installed.oauth import INSTALL_PATH
 from bot.commands.session import SURFACE, console, person_for, terminal_user
 from bot.redaction import REDACTOR, settings_from
 from bot.settings import Settings, audit_key, secret_keys

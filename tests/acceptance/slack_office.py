@@ -14,16 +14,16 @@ import aiohttp
 from starlette.types import Receive, Scope, Send
 
 from adapters.clock import SystemClock
-from adapters.slack.actors import SURFACE
-from adapters.slack.bolt import bolt_app
 from adapters.slack.client import Clients
-from adapters.slack.listening import Listening
-from adapters.slack.private import Private
-from adapters.slack.route import SlackRoute
-from adapters.slack.scopes import SCOPES
-from adapters.slack.signed import Signatures
+from adapters.slack.heard.actors import SURFACE
+from adapters.slack.heard.bolt import bolt_app
+from adapters.slack.heard.listening import Listening
+from adapters.slack.heard.private import Private
+from adapters.slack.heard.route import SlackRoute
+from adapters.slack.heard.signed import Signatures
+from adapters.slack.installed.scopes import SCOPES
+from adapters.slack.installed.workspaces import OneWorkspace
 from adapters.slack.surface import SlackSurface
-from adapters.slack.workspaces import OneWorkspace
 from core.agents import Agent
 from core.front import Front
 from core.people import Account, Organization, Person

@@ -8,8 +8,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adapters.slack.actors import SURFACE
-from adapters.slack.scopes import SCOPES
+from adapters.slack.heard.actors import SURFACE
+from adapters.slack.installed.scopes import SCOPES
 from core.audit import verify
 from core.people import Account, Organization
 from core.ports import Query, Story

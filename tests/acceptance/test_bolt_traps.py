@@ -19,11 +19,12 @@ from urllib.parse import urlencode
 
 import pytest
 
-from adapters.slack import client, listening
+from adapters.slack import client
 from adapters.slack.client import connections
-from adapters.slack.listening import DECIDED_SECONDS, STORED_SECONDS
-from adapters.slack.private import IN_REQUEST_SECONDS
-from adapters.slack.signed import sign
+from adapters.slack.heard import listening
+from adapters.slack.heard.listening import DECIDED_SECONDS, STORED_SECONDS
+from adapters.slack.heard.private import IN_REQUEST_SECONDS
+from adapters.slack.heard.signed import sign
 from adapters.web.door import Door
 from bot.serving import PATHS
 from core.parks import ParkState

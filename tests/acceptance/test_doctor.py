@@ -25,9 +25,9 @@ from starlette.types import Receive, Scope, Send
 
 from adapters.clock import SystemClock
 from adapters.slack import checkup
-from adapters.slack.many_workspaces import ManyWorkspaces
-from adapters.slack.route import SlackRoute
-from adapters.slack.scopes import SCOPES
+from adapters.slack.heard.route import SlackRoute
+from adapters.slack.installed.many_workspaces import ManyWorkspaces
+from adapters.slack.installed.scopes import SCOPES
 from adapters.web.background import Background
 from adapters.web.door import Door, nobody
 from bot.commands.doctor import ORDER, look

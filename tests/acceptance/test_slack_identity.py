@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from adapters.slack.actors import STRANGER, SURFACE
+from adapters.slack.heard.actors import STRANGER, SURFACE
 from core.canonical import load
 from core.front import UNKNOWN
 from core.parks import ParkState

@@ -18,12 +18,12 @@ from starlette.applications import Starlette
 from starlette.routing import Route
 
 from adapters.sealing import FernetSealer
-from adapters.slack.installs import SealedInstallations
-from adapters.slack.many_workspaces import ManyWorkspaces
-from adapters.slack.oauth import INSTALL_PATH, REDIRECT_PATH, SlackOAuth, slack_oauth
-from adapters.slack.scopes import SCOPES
-from adapters.slack.states import OAuthStates
-from adapters.slack.workspaces import Installation
+from adapters.slack.installed.installs import SealedInstallations
+from adapters.slack.installed.many_workspaces import ManyWorkspaces
+from adapters.slack.installed.oauth import INSTALL_PATH, REDIRECT_PATH, SlackOAuth, slack_oauth
+from adapters.slack.installed.scopes import SCOPES
+from adapters.slack.installed.states import OAuthStates
+from adapters.slack.installed.workspaces import Installation
 from core.errors import ConfigError
 from core.redact import Redactor
 from tests.contract.planted_sql import SqlPlanted

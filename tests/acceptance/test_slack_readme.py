@@ -6,8 +6,8 @@ from pathlib import Path
 
 import yaml
 
-from adapters.slack.bolt import COMMAND, MAKE_A_TASK
-from adapters.slack.scopes import SCOPES
+from adapters.slack.heard.bolt import COMMAND, MAKE_A_TASK
+from adapters.slack.installed.scopes import SCOPES
 from tests.acceptance.command_line import command_line
 from tests.acceptance.slack_office import words_of
 from tests.acceptance.slack_processes import Running, Web
@@ -27,7 +27,7 @@ EVENTS = {
     "message.mpim",
     "tokens_revoked",
 }
-"""What the bot hears: each has a listener in adapters/slack/bolt.py."""
+"""What the bot hears: each has a listener in adapters/slack/heard/bolt.py."""
 
 
 def test_the_manifest_asks_for_what_the_code_needs_and_for_nothing_else() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from adapters.slack.socket import LEASE, SocketMode
+from adapters.slack.heard.socket import LEASE, SocketMode
 from core.parks import ParkState
 from core.testing import says
 from tests.acceptance.shop import PAST, REFUND_SCRIPT, REFUNDED, HandClock
@@ -251,7 +251,7 @@ async def test_a_socket_that_slack_ends_is_opened_again(office: SlackOffice, how
 async def test_a_socket_that_slack_does_not_give_is_asked_for_again_and_the_lease_goes_on(
     office: SlackOffice, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("adapters.slack.socket.OPENED_SECONDS", 0.2)
+    monkeypatch.setattr("adapters.slack.heard.socket.OPENED_SECONDS", 0.2)
     office.opens([])
     trouble = {
         "refused": refusal("invalid_auth"),

@@ -13,7 +13,7 @@ from sqlalchemy import String, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.sealing import FernetSealer
-from adapters.slack.installs import (
+from adapters.slack.installed.installs import (
     BOTS,
     INSTALLATIONS,
     OF_A_PERSON,
@@ -21,10 +21,10 @@ from adapters.slack.installs import (
     SealedInstallations,
     revoked,
 )
-from adapters.slack.many_workspaces import ManyWorkspaces
-from adapters.slack.rows import as_kept
-from adapters.slack.states import STATE_SECONDS, STATES, OAuthStates
-from adapters.slack.workspaces import Installation, Workspaces
+from adapters.slack.installed.many_workspaces import ManyWorkspaces
+from adapters.slack.installed.rows import as_kept
+from adapters.slack.installed.states import STATE_SECONDS, STATES, OAuthStates
+from adapters.slack.installed.workspaces import Installation, Workspaces
 from adapters.store import tables
 from core.errors import ChatBusy, ChatError, ChatForbidden, ConfigError, SecretError
 from core.ports import Sealer

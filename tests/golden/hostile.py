@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from adapters.slack.posts import Message, message_of
+from adapters.slack.shown.posts import Message, message_of
 from core.calls import Outcome
 from core.cards import Card
 from core.parks import DecisionKind

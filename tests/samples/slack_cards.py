@@ -12,11 +12,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
-from adapters.slack.answers import messages_of, modal_of
-from adapters.slack.home import home_view, stranger_view
-from adapters.slack.kit import Block
-from adapters.slack.modals import decline_form, edit_form, new_task_form, review, words_form
-from adapters.slack.posts import Message, message_of
+from adapters.slack.shown.answers import messages_of, modal_of
+from adapters.slack.shown.home import home_view, stranger_view
+from adapters.slack.shown.kit import Block
+from adapters.slack.shown.modals import decline_form, edit_form, new_task_form, review, words_form
+from adapters.slack.shown.posts import Message, message_of
 from core.calls import CallState, Outcome, ParksAs
 from core.cards import Card, Verb, pages, reminder
 from core.chat import Answer, Table

@@ -5,7 +5,7 @@ from typing import Final, get_args
 
 import pytest
 
-from adapters.slack.modals import NEW_TASK
+from adapters.slack.shown.modals import NEW_TASK
 from core.cards import Card, Verb
 from core.chat import Answer
 from core.home import Home

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from adapters.slack.answers import messages_of, modal_of
-from adapters.slack.cards import fits
-from adapters.slack.home import home_view
-from adapters.slack.kit import Block
-from adapters.slack.modals import (
+from adapters.slack.shown.answers import messages_of, modal_of
+from adapters.slack.shown.cards import fits
+from adapters.slack.shown.home import home_view
+from adapters.slack.shown.kit import Block
+from adapters.slack.shown.modals import (
     SUBMITTED,
     decline_form,
     edit_form,
@@ -24,7 +24,7 @@ from adapters.slack.modals import (
     told,
     words_form,
 )
-from adapters.slack.posts import Message, message_of
+from adapters.slack.shown.posts import Message, message_of
 from adapters.slack.words import escaped
 from core.calls import CallState, Outcome, ParksAs
 from core.canonical import dump

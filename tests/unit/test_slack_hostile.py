@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from adapters.slack.posts import Message, message_of
+from adapters.slack.shown.posts import Message, message_of
 from core.canonical import dump
 from core.cards import LABELS, Verb
 from core.parks import Choice

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from adapters.slack.kit import (
+from adapters.slack.shown.kit import (
     DIVIDER,
     LONGEST_BUTTON,
     LONGEST_SECTION,

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
-from adapters.slack.cards import buttons, row_parts
-from adapters.slack.kit import (
+from adapters.slack.shown.cards import buttons, row_parts
+from adapters.slack.shown.kit import (
     LONGEST_INPUT,
     LONGEST_LABEL,
     LONGEST_OPTION,

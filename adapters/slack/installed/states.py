@@ -16,7 +16,7 @@ from slack_sdk.oauth.state_store.sqlalchemy import SQLAlchemyOAuthStateStore
 from sqlalchemy import MetaData, delete, insert
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from adapters.slack.rows import Rows, as_kept
+from adapters.slack.installed.rows import Rows, as_kept
 
 log = logging.getLogger(__name__)
 

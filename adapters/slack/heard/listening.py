@@ -13,13 +13,28 @@ from typing import Any, Final
 
 from slack_bolt.context.ack.async_ack import AsyncAck
 
-from adapters.slack.actors import STRANGER, Actor, actor_of, installed_for
-from adapters.slack.answers import messages_of, modal_of
 from adapters.slack.client import Clients
 from adapters.slack.errors import called
-from adapters.slack.home import home_view, stranger_view
-from adapters.slack.kit import Block
-from adapters.slack.modals import (
+from adapters.slack.heard.actors import STRANGER, Actor, actor_of, installed_for
+from adapters.slack.heard.private import IN_REQUEST_SECONDS, Afterwards, Private
+from adapters.slack.heard.requests import (
+    HOME,
+    MODAL,
+    Click,
+    Submission,
+    click_of,
+    kind_of,
+    message_of,
+    press_of,
+    submission_of,
+    typed_of,
+)
+from adapters.slack.installed.workspaces import Workspaces
+from adapters.slack.places import Spot, spot
+from adapters.slack.shown.answers import messages_of, modal_of
+from adapters.slack.shown.home import home_view, stranger_view
+from adapters.slack.shown.kit import Block
+from adapters.slack.shown.modals import (
     NEW_TASK,
     decline_form,
     edit_form,
@@ -32,22 +47,7 @@ from adapters.slack.modals import (
     words_form,
     words_in,
 )
-from adapters.slack.places import Spot, spot
-from adapters.slack.private import IN_REQUEST_SECONDS, Afterwards, Private
-from adapters.slack.requests import (
-    HOME,
-    MODAL,
-    Click,
-    Submission,
-    click_of,
-    kind_of,
-    message_of,
-    press_of,
-    submission_of,
-    typed_of,
-)
 from adapters.slack.words import plain
-from adapters.slack.workspaces import Workspaces
 from core.cards import Verb
 from core.chat import SILENCE, Answer, ChatMessage, Place, Press, Typed
 from core.errors import BadArguments, ChatError, InSeveral, StoreError

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from adapters.slack.signed import Signatures
+from adapters.slack.heard.signed import Signatures
 
 KINDS: Final = ("application/json", "application/x-www-form-urlencoded")
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
-from adapters.slack.cards import about_task, buttons, row_parts, when, why
-from adapters.slack.kit import (
+from adapters.slack.shown.cards import about_task, buttons, row_parts, when, why
+from adapters.slack.shown.kit import (
     DIVIDER,
     MOST_BLOCKS_IN_VIEW,
     MOST_TEXT,
@@ -18,7 +18,7 @@ from adapters.slack.kit import (
     said,
     section,
 )
-from adapters.slack.posts import SHOW, STOP
+from adapters.slack.shown.posts import SHOW, STOP
 from core.cards import Card, Row
 from core.home import Home, TaskLine
 

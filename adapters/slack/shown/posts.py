@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final, assert_never
 
-from adapters.slack.cards import card_blocks, card_text
-from adapters.slack.kit import (
+from adapters.slack.shown.cards import card_blocks, card_text
+from adapters.slack.shown.kit import (
     LONGEST_NOTICE,
     LONGEST_SECTION,
     MOST_TEXT,

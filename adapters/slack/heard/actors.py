@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from adapters.slack.installed.workspaces import Installation, Workspaces
 from adapters.slack.places import account_ref
-from adapters.slack.workspaces import Installation, Workspaces
 from core.people import Account
 
 SURFACE: Final = "slack"

@@ -20,8 +20,8 @@ from slack_sdk.oauth.token_rotation.async_rotator import AsyncTokenRotator
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.slack.errors import wait_seconds
-from adapters.slack.installs import SealedInstallations, revoked
-from adapters.slack.workspaces import Installation
+from adapters.slack.installed.installs import SealedInstallations, revoked
+from adapters.slack.installed.workspaces import Installation
 from core.errors import ChatBusy, ChatError, ChatForbidden, ConfigError, SecretError, StoreError
 from core.ports import Leases
 

@@ -24,10 +24,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from adapters.slack.errors import called
-from adapters.slack.installs import SealedInstallations
-from adapters.slack.oauth_pages import HEADERS, failed_page, installed_page
-from adapters.slack.scopes import SCOPES
-from adapters.slack.states import STATE_SECONDS, OAuthStates
+from adapters.slack.installed.installs import SealedInstallations
+from adapters.slack.installed.oauth_pages import HEADERS, failed_page, installed_page
+from adapters.slack.installed.scopes import SCOPES
+from adapters.slack.installed.states import STATE_SECONDS, OAuthStates
 from core.errors import ChatError, ConfigError, GatepostError
 
 log = logging.getLogger(__name__)

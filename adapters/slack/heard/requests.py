@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from adapters.slack.actors import Actor
-from adapters.slack.cards import ANSWER_WITH, CONNECT
-from adapters.slack.modals import About, about
+from adapters.slack.heard.actors import Actor
 from adapters.slack.places import Spot
-from adapters.slack.posts import SHOW, STOP
+from adapters.slack.shown.cards import ANSWER_WITH, CONNECT
+from adapters.slack.shown.modals import About, about
+from adapters.slack.shown.posts import SHOW, STOP
 from adapters.slack.words import names, plain
 from core.cards import Verb
 from core.chat import Attachment, ChatMessage, Place, Press, Typed

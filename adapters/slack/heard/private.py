@@ -10,12 +10,12 @@ from typing import Any, Final, Protocol
 
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from adapters.slack.actors import Actor
-from adapters.slack.answers import messages_of
 from adapters.slack.client import TIMEOUT_SECONDS, Clients
 from adapters.slack.errors import called
+from adapters.slack.heard.actors import Actor
 from adapters.slack.places import spot
-from adapters.slack.posts import Message
+from adapters.slack.shown.answers import messages_of
+from adapters.slack.shown.posts import Message
 from core.chat import Answer, ChatMessage
 from core.errors import ChatError
 from core.route import ChatKind

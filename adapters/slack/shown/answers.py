@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Final, TypeVar
 
-from adapters.slack.cards import fits
-from adapters.slack.kit import (
+from adapters.slack.shown.cards import fits
+from adapters.slack.shown.kit import (
     MOST_BLOCKS,
     Block,
     bullets,
@@ -15,8 +15,8 @@ from adapters.slack.kit import (
     shortened,
     verbatim,
 )
-from adapters.slack.modals import TOLD
-from adapters.slack.posts import Message, message_of
+from adapters.slack.shown.modals import TOLD
+from adapters.slack.shown.posts import Message, message_of
 from adapters.slack.words import escaped
 from core.chat import Answer, Table
 

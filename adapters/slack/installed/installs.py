@@ -18,7 +18,7 @@ from slack_sdk.oauth.installation_store.sqlalchemy import SQLAlchemyInstallation
 from sqlalchemy import ColumnElement, MetaData, Select, Table, and_, delete, insert, or_, select, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from adapters.slack.rows import Rows, as_kept
+from adapters.slack.installed.rows import Rows, as_kept
 from core.canonical import dump
 from core.errors import ConfigError
 from core.ids import OrgId

@@ -17,7 +17,7 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 from slack_bolt.error import BoltUnhandledRequestError
 
 from adapters.slack.client import Clients
-from adapters.slack.listening import Listening
+from adapters.slack.heard.listening import Listening
 from core.errors import ChatError, StoreError
 
 log = logging.getLogger(__name__)

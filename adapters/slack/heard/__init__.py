@@ -1,0 +1,1 @@
+"""What people do in Slack: verified, sorted out, brought to the front, and answered."""

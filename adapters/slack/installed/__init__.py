@@ -1,0 +1,1 @@
+"""Where the bot is installed: workspaces, their tokens, and how a new one is added."""
