@@ -17,7 +17,7 @@ from adapters.clock import SystemClock
 from adapters.slack.client import Clients
 from adapters.slack.heard.actors import SURFACE
 from adapters.slack.heard.bolt import bolt_app
-from adapters.slack.heard.listening import Listening
+from adapters.slack.heard.listening import Listening, Pace
 from adapters.slack.heard.private import Private
 from adapters.slack.heard.route import SlackRoute
 from adapters.slack.heard.signed import Signatures
@@ -34,6 +34,9 @@ from tests.acceptance.office import Office, Process
 from tests.acceptance.shop import ORG, SAM, U1, U2, U9
 from tests.fakes.slack import SIGNING_SECRET, Channel, Delivery, FakeSlack, Message, User, fake_slack
 from tests.wire import served
+
+PATIENT = Pace(decided=20, opened=20, stored=20)
+"""Nothing is late, however busy the machine: Slack's own three seconds are test_bolt_traps'."""
 
 
 @dataclass(slots=True)
@@ -58,6 +61,7 @@ class SlackOffice(Office):
     slack: FakeSlack
     session: aiohttp.ClientSession
     background: Afterwards = field(default_factory=Afterwards)
+    pace: Pace = PATIENT
     ada: User = field(init=False)
     ben: User = field(init=False)
     eve: User = field(init=False)
@@ -91,6 +95,7 @@ class SlackOffice(Office):
             clients=clients,
             afterwards=self.background,
             private=Private(clients=clients, afterwards=self.background),
+            pace=self.pace,
         )
         signatures = Signatures(secrets=[SIGNING_SECRET], clock=SystemClock())  # as Slack signs
         self.route = SlackRoute(app=bolt_app(listening, clients), signatures=signatures)
@@ -152,7 +157,7 @@ async def slack_office(planted: Any) -> AsyncIterator[SlackOffice]:
     async with AsyncExitStack() as closing:
         office_clock = Office(planted=planted).clock
         slack = await closing.enter_async_context(fake_slack(clock=office_clock))
-        slack.team.scopes = set(SCOPES)
+        slack.team.scopes, slack.patience = set(SCOPES), 60.0
         session = await closing.enter_async_context(aiohttp.ClientSession())
         office = SlackOffice(planted=planted, clock=office_clock, slack=slack, session=session)
         server = await closing.enter_async_context(served(office))

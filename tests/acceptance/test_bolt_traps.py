@@ -11,6 +11,7 @@ import sys
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -21,9 +22,7 @@ import pytest
 
 from adapters.slack import client
 from adapters.slack.client import connections
-from adapters.slack.heard import listening
-from adapters.slack.heard.listening import DECIDED_SECONDS, STORED_SECONDS
-from adapters.slack.heard.private import IN_REQUEST_SECONDS
+from adapters.slack.heard.listening import Pace
 from adapters.slack.heard.signed import sign
 from adapters.web.door import Door
 from bot.serving import PATHS
@@ -147,14 +146,15 @@ def held(url: str) -> Iterator[sqlite3.Connection]:
 
 
 def test_what_a_request_may_take_in_all_is_less_than_slack_waits() -> None:
-    assert DECIDED_SECONDS + IN_REQUEST_SECONDS < 2.9
-    assert STORED_SECONDS < 2.9
+    pace = Pace()
+    assert pace.decided + pace.opened < 2.9
+    assert pace.stored < 2.9
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+def impatient(office: SlackOffice) -> None:
     """A decision is soon one that takes too long."""
-    monkeypatch.setattr(listening, "DECIDED_SECONDS", 0.2)
+    office.pace = replace(office.pace, decided=0.2)
 
 
 @pytest.mark.rule("C6", "I1")
@@ -212,14 +212,15 @@ async def test_a_slow_form_is_answered_in_time_and_then_says_what_became_of_it(
 
 @pytest.mark.rule("K21")
 async def test_a_message_that_takes_too_long_to_store_is_put_off_before_slack_gives_up(
-    office: SlackOffice, url: str, monkeypatch: pytest.MonkeyPatch
+    office: SlackOffice, url: str
 ) -> None:
-    monkeypatch.setattr(listening, "STORED_SECONDS", 0.1)
+    office.pace = replace(office.pace, stored=0.1)
     office.opens([says("Hello.")])
     with held(url):
         said = await office.slack.says(office.ada, office.ops, "hello", mention=True)
         assert {d.status for d in said.deliveries} == {503}
-    monkeypatch.setattr(listening, "STORED_SECONDS", STORED_SECONDS)
+    office.pace = Pace()
+    office.opens([])
     assert (await office.slack.redelivers(said.answered)).status == 200
     assert await office.planted.count("inbox") == 1
 
@@ -243,9 +244,9 @@ async def test_a_trigger_is_used_once_and_one_that_has_expired_is_told_of(office
 
 @pytest.mark.rule("C8")
 async def test_a_form_that_slack_is_slow_to_open_does_not_hold_the_click_up(
-    office: SlackOffice, monkeypatch: pytest.MonkeyPatch
+    office: SlackOffice,
 ) -> None:
-    monkeypatch.setattr(listening, "IN_REQUEST_SECONDS", 0.1)
+    office.pace = replace(office.pace, opened=0.1)
     card = await parked(office)
     release = asyncio.Event()
     office.slack.breaks("views.open", hangs(release))

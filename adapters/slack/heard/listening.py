@@ -16,7 +16,7 @@ from slack_bolt.context.ack.async_ack import AsyncAck
 from adapters.slack.client import Clients
 from adapters.slack.errors import called
 from adapters.slack.heard.actors import STRANGER, Actor, actor_of, installed_for
-from adapters.slack.heard.private import IN_REQUEST_SECONDS, Afterwards, Private
+from adapters.slack.heard.private import Afterwards, Private
 from adapters.slack.heard.requests import (
     HOME,
     MODAL,
@@ -58,13 +58,18 @@ from core.route import ChatKind
 
 log = logging.getLogger(__name__)
 
-DECIDED_SECONDS: Final = 1.4
-"""How long Slack's request is kept for a decision: it gives up after three, and a form may be to open."""
-STORED_SECONDS: Final = 2.5
-"""The same for a message, after which Slack sends it again."""
 OLD_FORM: Final = "This form is of an older version, and nothing was done. Press the card's button again."
 SLOW: Final = "It takes longer than usual; the card will say what came of it."
 LATE: Final = "It is done."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pace:
+    """Seconds that Slack's request is kept for each part of it: Slack gives up after three."""
+
+    decided: float = 1.4  # a decision; then a form may be to open
+    opened: float = 1.4  # a form, by what is good for three seconds in all
+    stored: float = 2.5  # a message, after which Slack sends it again
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,6 +81,7 @@ class Listening:
     clients: Clients
     afterwards: Afterwards
     private: Private
+    pace: Pace = Pace()
 
     # ── messages ─────────────────────────────────────────────────────────────────────────────
 
@@ -91,7 +97,7 @@ class Listening:
             self.private.tell_writer(actor, message, await hearing)
 
         # Not by a time-out: a statement that waits for a lock is not broken off by one.
-        await asyncio.wait({hearing}, timeout=STORED_SECONDS)
+        await asyncio.wait({hearing}, timeout=self.pace.stored)
         if not hearing.done():
             self.afterwards.start(heard(), "a late message")
             raise TimeoutError("a message is not stored yet")
@@ -177,7 +183,7 @@ class Listening:
         client = self.clients.of(actor.installation)
         open_it = client.views_push if onto else client.views_open
         try:
-            async with asyncio.timeout(IN_REQUEST_SECONDS):
+            async with asyncio.timeout(self.pace.opened):
                 await called(open_it(trigger_id=trigger_id, view=view))
         except (ChatError, TimeoutError) as error:
             log.warning("a form could not be opened: %s", error)
@@ -313,7 +319,7 @@ class Listening:
     ) -> Answer | None:
         """What *work* answers; None where that takes too long: then it goes on, and *late* has its answer."""
         task = asyncio.ensure_future(work)
-        done, _ = await asyncio.wait({task}, timeout=DECIDED_SECONDS)
+        done, _ = await asyncio.wait({task}, timeout=self.pace.decided)
         if done:
             return task.result()
 

@@ -20,9 +20,6 @@ from core.chat import Answer, ChatMessage
 from core.errors import ChatError
 from core.route import ChatKind
 
-IN_REQUEST_SECONDS: Final = 1.4
-"""How long a modal may take to open within a request; what opens it is good for three seconds in all."""
-
 
 class Afterwards(Protocol):
     """Keeps what goes on after an answer was given."""
