@@ -102,6 +102,7 @@ class Row:
     expires_at: datetime | None
     short_hash: str
     asked_at: datetime | None = None
+    together: int = 1  # how many asked at once, and share the room
     final: bool = False  # it is decided, and all that was to come of it has come
     to: str | None = None  # whom it is for, cut
     question: str | None = None  # what an agent asks
@@ -271,8 +272,14 @@ class _Rows:
         if self.redactor is not None:
             park, call = self.redactor.clean((park, call))
         task, args = self.story.task, call.args if call else {}
-        question, suggestions = _question(park, args)
+        question, suggestions = _question(park, args, room)
         fields = self._fields(call, () if question is None else ("question", "suggestions"))
+        if question is not None:
+            whole = room is None or len(visible(args["question"])) <= room
+            told = () if whole else (Field(name="question", value=visible(args["question"], lines=True)),)
+            shown, fields = fields, (*fields, *told)
+        else:
+            shown = fields if whole or room is None else beginnings(fields, room)
         most = LONGEST_ASIDE if room is None else share(ASIDE_IN_ROOM, park.together)
         each = LONGEST_EARLIER if room is None else share(EARLIER_IN_ROOM, park.together)
         return Row(
@@ -282,12 +289,13 @@ class _Rows:
             title=title(self.name_of(task.agent), park, call),
             risk=call.risk if call and question is None else "",
             why=why(park, call, most),
-            fields=fields if whole or room is None else beginnings(fields, room),
+            fields=shown,
             choices=self._choices(park, whole=whole) if park.open else (),
             status=None if park.open else status(park, call, self.roster),
             expires_at=park.expires_at,
             short_hash=park.shown_hash[:4],
             asked_at=park.created_at,
+            together=park.together,
             final=not park.open and (call is None or call.settled),
             to=recipient(args),
             question=question,
@@ -313,17 +321,19 @@ class _Rows:
         own = tuple(str(c) for c in park.choices) or _CHOICES.get(park.kind, ())
         if not whole:
             hasty = (Verb.APPROVE, Verb.EDIT, Choice.SEND_AGAIN)
-            own = (Verb.REVIEW, *(c for c in own if c not in hasty)) if set(own) & set(hasty) else own
+            reviewed = set(own) & {*hasty, Verb.ANSWER}
+            own = (Verb.REVIEW, *(c for c in own if c not in hasty)) if reviewed else own
         declined = sum(c.outcome is Outcome.DECLINED for c in self.story.calls)
         if declined >= MANY_DECLINES and Verb.DECLINE_STOP in own:
             own = (Verb.DECLINE_STOP, *(c for c in own if c != Verb.DECLINE_STOP))
         return own
 
 
-def _question(park: Park, args: Json) -> tuple[str | None, tuple[str, ...]]:
+def _question(park: Park, args: Json, room: int | None) -> tuple[str | None, tuple[str, ...]]:
     """What is asked, and the answers suggested; of an app's tool that asks otherwise, nothing."""
     if park.kind is not ParkKind.QUESTION or not isinstance(args.get("question"), str):
         return None, ()
     suggested = args.get("suggestions") or ()
     texts = suggested if all(isinstance(one, str) for one in suggested) else ()
-    return aside(args["question"]), tuple(visible(one) for one in texts)
+    asked = aside(args["question"], LONGEST_ASIDE if room is None else room)
+    return asked, tuple(visible(one) for one in texts)

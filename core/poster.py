@@ -5,6 +5,7 @@ due again after a while: a card may then be there twice, and either one answers 
 shown is rendering.py's business, how it looks and how a chat is reached the surface's.
 """
 
+import asyncio
 import logging
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -59,9 +60,9 @@ Outcome: TypeAlias = Sent | Later | Lost
 class Poster:
     """Delivers the posts of *name* to *surface*.
 
-    *holder*: the process, where all of them share the surface and one alone is to send; None: each shows
-    what it takes. *most*: of cards that come to one place by themselves in an hour. *room*: characters of
-    arguments that a card shows there.
+    *leaving*: `deliver` takes nothing more once the one in hand is done. *holder*: the process, where all of
+    them share the surface and one alone is to send; None: each shows what it takes. *most*: of cards that
+    come to one place by themselves in an hour. *room*: characters of arguments on a card of one call there.
     """
 
     desk: Desk
@@ -71,6 +72,8 @@ class Poster:
     holder: str | None = None
     most: int = CARDS_AN_HOUR
     room: int | None = None
+    leaving: bool = field(default=False, init=False)
+    _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     _epoch: int | None = field(default=None, init=False)
     _asked_at: datetime | None = field(default=None, init=False)
 
@@ -80,16 +83,21 @@ class Poster:
         Taken one at a time: one that can't even be rendered is hidden from the next look, holds nobody
         up, and is dead after its tries (K40). None are taken while another process is the one who sends.
         """
-        for done in range(n):
-            posts = await self.desk.store.outbox.take(1, self.name) if await self._leads() else []
-            if not posts:
-                return done
-            await self._deliver(posts[0])
+        async with self._turn:
+            for done in range(n):
+                ours = not self.leaving and await self._leads()
+                posts = await self.desk.store.outbox.take(1, self.name) if ours else []
+                if not posts:
+                    return done
+                await self._deliver(posts[0])
         return n
 
-    async def deliver_all(self) -> None:
-        """Nothing is due any more that this process may send."""
-        while await self.deliver():
+    async def deliver_all(self, seconds: float | None = None) -> None:
+        """Nothing is due any more that this process may send; or nothing more is begun after *seconds*."""
+        async with self._turn:  # what is in hand is done
+            self.leaving = False
+        until = None if seconds is None else self.clock.now() + timedelta(seconds=seconds)
+        while (until is None or self.clock.now() < until) and await self.deliver(1):
             pass
 
     async def leave(self) -> None:

@@ -23,8 +23,10 @@ from core.poster import Poster
 log = logging.getLogger(__name__)
 
 SEAL_LEASE_SECONDS = 10.0
-DRAIN_SECONDS = 20.0
+DRAIN_SECONDS = 15.0
 """How long a stopping worker lets its steps finish; platforms kill 30 s after SIGTERM."""
+LAST_POSTS_SECONDS = 2.0
+"""For how long each sender still begins to send what has come of the last steps."""
 
 
 LONGEST_WAIT_SECONDS = 10.0
@@ -70,9 +72,11 @@ class Worker:
         try:
             await stop.wait()
             self._stopping = True
+            for poster in self.posters:
+                poster.leaving = True  # a post cut off on its way would be there twice
             await claiming  # ends by itself: a claim cut off in its commit would be nobody's
             await self._drain()
-            await self._leave()
+            await self._leave(LAST_POSTS_SECONDS)
         finally:
             for chore in (claiming, *chores):
                 chore.cancel()
@@ -169,10 +173,10 @@ class Worker:
         for org in await ledger.organizations():
             await ledger.seal(org, 1000)
 
-    async def _leave(self) -> None:
-        """What is new is shown and sealed once more, and the next worker may seal at once."""
+    async def _leave(self, seconds: float | None = None) -> None:
+        """What is new is shown (for *seconds*) and sealed once more, and the next worker may seal at once."""
         for poster in self.posters:
-            await poster.deliver_all()
+            await poster.deliver_all(seconds)
             await poster.leave()
         await self.seal()
         if self._sealing is not None:
@@ -193,7 +197,8 @@ class Worker:
 
     async def _every(self, seconds: float, chore: Callable[[], Awaitable[object]]) -> None:
         name, failed = getattr(chore, "__name__", chore), 0
-        while not (self._stopping and chore == self.claim):
+        ending = (self.claim, *(poster.deliver for poster in self.posters))
+        while not (self._stopping and chore in ending):
             with caught() as ended:
                 await chore()
             if ended.error is None and failed:

@@ -1,5 +1,6 @@
 """Slack as a place for posts: a view is a message there, edited in place; what it cuts is a file."""
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from core.visible import visible
 
 log = logging.getLogger(__name__)
 
+FILES_SECONDS: Final = 5.0
 LONGEST_TEXT: Final = 39_000
 """Of a message without blocks; Slack cuts what is longer than 40,000."""
 
@@ -83,19 +85,20 @@ class SlackSurface:
     # ── files ────────────────────────────────────────────────────────────────────────────────
 
     async def _beside(self, view: View, installation: Installation, there: Spot, thread: str | None) -> None:
-        """What a message cuts is a file in its thread. A copy: the message stands, whatever becomes of it."""
+        """What a message cuts is a file in its thread. A copy: the message stands, whatever becomes of it.
+
+        For some seconds at most: others wait to be posted, and until then nobody knows that this one is.
+        """
+        until = asyncio.get_running_loop().time() + FILES_SECONDS
+        client = self.clients.of(installation)
         for name, words in _files(view):
+            file: dict[str, Any] = {"filename": f"{name}.txt", "title": name, "content": words}
             try:
-                await called(
-                    self.clients.of(installation).files_upload_v2(
-                        channel=there.channel,
-                        thread_ts=thread or there.ts,
-                        filename=f"{name}.txt",
-                        title=name,
-                        content=words,
+                async with asyncio.timeout_at(until):
+                    await called(
+                        client.files_upload_v2(channel=there.channel, thread_ts=thread or there.ts, **file)
                     )
-                )
-            except ChatError as error:
+            except (ChatError, TimeoutError) as error:
                 log.warning("the file %s could not be put beside its message: %s", name, error)
 
 

@@ -1,5 +1,6 @@
 """worker: runs tasks until it is told to leave, sends what is to be in chats, prints the terminal's posts."""
 
+import asyncio
 import logging
 import os
 from collections.abc import Sequence
@@ -7,6 +8,7 @@ from collections.abc import Sequence
 from adapters.console import ConsoleSurface
 from bot.chats import chat_posters
 from bot.commands.session import SURFACE, terminal
+from bot.leaving import Leaving
 from bot.process import log_to_stderr, told_to_stop
 from bot.redaction import settings_from
 from bot.wiring import App, opened
@@ -28,10 +30,19 @@ async def run(app: App, *, until_idle: bool, posters: Sequence[Poster]) -> None:
     if until_idle:
         await worker.until_idle()
         return
-    stop = told_to_stop()
+    stop, leaving = told_to_stop(), Leaving(at="the steps and posts in hand")
     log.info("worker %s works", worker.worker_id)
-    await worker.work(stop)
+    async with asyncio.TaskGroup() as group:
+        told = group.create_task(_begun(stop, leaving), name="the wait for a signal")
+        await worker.work(stop)
+        told.cancel()
     log.info("worker %s leaves", worker.worker_id)
+
+
+async def _begun(stop: asyncio.Event, leaving: Leaving) -> None:
+    """Once told to stop, the process is gone in time, whatever hangs."""
+    await stop.wait()
+    leaving.begin()
 
 
 def poster_of(app: App) -> Poster:

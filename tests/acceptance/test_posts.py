@@ -1,22 +1,27 @@
 """What stands in a task's thread: cards and reports keep to their place, and one bad post holds nobody up."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from sqlalchemy import update
 
+from adapters.clock import SystemClock
 from adapters.store import tables
 from core.agents import Limits
 from core.calls import Outcome
 from core.cards import Card, Row
 from core.errors import ToolFailed
+from core.ids import WorkerId
 from core.parks import Choice, ParkKind, ParkState
 from core.poster import TRIES
+from core.rendering import View
 from core.tasks import Json, Task, TaskState
 from core.testing import Line, calls, says
 from core.tools import ToolContext
 from core.work import PostKind
+from core.worker import Worker
 from tests.acceptance.shop import (
     NOTE,
     NOTE_SCRIPT,
@@ -26,6 +31,7 @@ from tests.acceptance.shop import (
     REFUND_SCRIPT,
     Shop,
     Street,
+    Turnstile,
     agent,
 )
 from tests.acceptance.wall import Wall
@@ -296,3 +302,32 @@ async def test_nothing_is_handed_over_twice_that_did_not_change(street: Street) 
     await shop.approve(await shop.view(task))
     (card,) = await wall.cards()
     assert (wall.handed, not_open(card)) == (2, True)
+
+
+# ── leaving ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.rule("K18")
+async def test_what_is_being_posted_when_a_worker_is_told_to_leave_is_there_once(street: Street) -> None:
+    shop = street.open(REFUND_SCRIPT)
+    await shop.parked()
+    wall, turnstile = Wall(shop), Turnstile()
+
+    class Slow(Wall):
+        async def post(self, view: View, route: str) -> str:
+            await turnstile.cross()
+            return await wall.post(view, route)
+
+    slow = Slow(shop)
+    slow.poster.clock = SystemClock()
+    worker = Worker(desk=shop.desk, clock=SystemClock(), worker_id=WorkerId("leaves"), posters=[slow.poster])
+    stop = asyncio.Event()
+    working = asyncio.create_task(worker.work(stop))
+    await turnstile.reached.wait()
+    stop.set()
+    await asyncio.wait({working}, timeout=0.2)
+    turnstile.go.set()
+    await working
+    await street.sql.update("posts", {"due_at": PAST})  # whatever was not settled is due again
+    await wall.poster.deliver_all()
+    assert len(wall.messages) == 1

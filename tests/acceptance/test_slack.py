@@ -519,6 +519,8 @@ async def test_what_waits_is_shown_by_a_command_and_decided_there(office: SlackO
     await office.slack.commands(office.ada, office.ops, "/gatepost", "pending")
     shown = office.slack.shown_to(office.ada)[-1]
     await office.slack.clicks(office.ada, shown, "approve")
+    await office.shown()
+    assert office.told(office.ada)[-1] == "t-1.1 approved by U1. A worker runs it."
     await office.last.works()
     assert office.world.effects == [REFUNDED]
     assert "✔ Approved by U1" in words_of(office.slack.said(office.ops)[-2].blocks)
@@ -542,6 +544,38 @@ async def test_the_home_page_shows_what_waits_for_its_reader_and_decides_it(offi
     await office.shown()
     assert office.world.effects == [REFUNDED]
     assert "done: refund the mug" in words_of(office.slack.home(office.ada).blocks)
+
+
+@pytest.mark.rule("C6")
+async def test_what_is_decided_in_a_form_of_the_home_page_is_told_there(office: SlackOffice) -> None:
+    await parked(office, calls(("send_note", {"to": "x@example.test", "text": "x" * 9_000})), says("Sent."))
+    await office.slack.opens_home(office.ada)
+    await office.shown()
+    await office.slack.clicks(office.ada, office.slack.home(office.ada), "review")
+    await office.slack.clicks(office.ada, office.slack.modal(office.ada), "revise")
+    await office.slack.submits(office.ada, {"words": "shorter"})
+    await office.shown()
+    assert words_of(office.slack.home(office.ada).blocks).startswith("Nothing waits for you")
+
+
+@pytest.mark.rule("I32")
+async def test_what_stands_among_many_long_questions_is_still_shown_whole_or_reviewed(
+    office: SlackOffice,
+) -> None:
+    asked = [("ask_owner", {"question": f"{n}? {'why ' * 480}"}) for n in range(7)]
+    sam = replace(SAM, tools=(*SAM.tools, "ask_owner"))
+    note = {"to": "x@example.test", "text": "x" * 300}
+    office.opens([calls(*asked, ("send_note", note)), says("Done.")], sam=sam, tools=(ASK_OWNER,))
+    await office.slack.says(office.ada, office.ops, "write to x", mention=True)
+    await office.last.works()
+    card = office.card
+    assert "x" * 300 in words_of(card.blocks)
+    tokens = [b["block_id"] for b in card.blocks if b.get("block_id", "").startswith("park:")]
+    await office.slack.clicks(office.ada, card, "review", block_id=tokens[0])
+    assert "why " * 480 in words_of(office.slack.modal(office.ada).blocks)
+    await office.slack.clicks(office.ada, card, "approve", block_id=tokens[-1])
+    await office.last.works()
+    assert office.world.effects == [("send_note", "x@example.test", "x" * 300)]
 
 
 @pytest.mark.rule("T11")

@@ -41,6 +41,7 @@ SEALER = FernetSealer(lambda: [KEY])
 TOKENS = ("bot_token", "bot_refresh_token", "user_token", "user_refresh_token", "incoming_webhook_url")
 CANARIES = {name: f"canary-of-{name}-0123456789" for name in TOKENS}
 """They look like nothing that is taken out unasked."""
+LATER = datetime(2100, 1, 1, tzinfo=UTC)
 SOON = 3600
 HOURS = 12 * 3600
 
@@ -152,7 +153,7 @@ async def test_two_apps_in_one_database_know_nothing_of_each_other(sql: SqlPlant
     await one.async_save(installation(bot_token="xoxb-one-0123456789"))
     assert await token(other) is None
     await other.async_save(installation(bot_token="xoxb-other-0123456789"))
-    await revoked(other, None, "T1")
+    await revoked(other, None, "T1", LATER)
     assert (await token(one), await token(other)) == ("xoxb-one-0123456789", None)
 
 
@@ -165,10 +166,10 @@ async def test_where_it_is_uninstalled_nothing_is_left_and_elsewhere_all(
         org_wide("E1"),
     ):
         await kept.async_save(one)
-    await revoked(kept, "E1", "T1")
+    await revoked(kept, "E1", "T1", LATER)
     for table in ("slack_bots", "slack_installations"):
         assert sorted(str(row["team_id"]) for row in await sql.table(table)) == ["None", "T2"]
-    await revoked(kept, "E1", None)
+    await revoked(kept, "E1", None, LATER)
     for table in ("slack_bots", "slack_installations"):
         assert [row["team_id"] for row in await sql.table(table)] == ["T2"]
 
@@ -422,7 +423,7 @@ async def test_where_it_is_not_installed_or_no_longer_the_bot_is_refused(
     kept: SealedInstallations, many: Workspaces
 ) -> None:
     await kept.async_save(installation("T1"))
-    await revoked(kept, None, "T1")
+    await revoked(kept, None, "T1", LATER)
     assert await many.of(None, "T1") is None
     with pytest.raises(ChatForbidden, match="not installed in T1"):
         await many.named("T1")
@@ -542,7 +543,7 @@ async def test_a_renewal_changes_nothing_about_what_happened_meanwhile(
     await kept.async_save(ending(SOON))
     renewing = asyncio.ensure_future(many.of(None, "T1"))
     await asyncio.wait_for(slack.busy.wait(), 10)
-    await revoked(kept, None, "T1")
+    await revoked(kept, None, "T1", LATER)
     if meanwhile == "installed anew":
         await kept.async_save(installation(bot_token="xoxb-anew-0123456789"))
     slack.may_answer.set()
@@ -587,3 +588,13 @@ async def test_where_slack_can_not_be_reached_an_ended_token_is_not_used(
     nowhere = OAuthServer(url="http://127.0.0.1:1")
     with pytest.raises(ChatError, match="could not be asked for a new token"):
         await workspaces(kept, sql, nowhere).named("T1")
+
+
+async def test_news_of_a_removal_that_comes_late_leaves_what_was_installed_since(
+    kept: SealedInstallations,
+) -> None:
+    await kept.async_save(installation(installed_at=2_000_000_000.0))
+    await revoked(kept, None, "T1", datetime.fromtimestamp(1_999_999_000, UTC))
+    assert await token(kept) == "xoxb-of-T1-0123456789"
+    await revoked(kept, None, "T1", datetime.fromtimestamp(2_000_000_001, UTC))
+    assert await token(kept) is None

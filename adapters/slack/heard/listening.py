@@ -1,7 +1,8 @@
 """What people do in Slack, brought to the front and answered, each within its request.
 
 A click, a form and a command are decided before Slack is answered; a message is in the inbox by then. What is
-told besides is told afterwards. A decision that takes too long goes on by itself, and its answer follows.
+told besides is told afterwards. A decision that takes too long is not acknowledged; it goes on by itself, and
+its answer follows.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import logging
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, Final
 
 from slack_bolt.context.ack.async_ack import AsyncAck
@@ -18,7 +20,6 @@ from adapters.slack.errors import called
 from adapters.slack.heard.actors import STRANGER, Actor, actor_of, installed_for
 from adapters.slack.heard.private import Afterwards, Private
 from adapters.slack.heard.requests import (
-    HOME,
     MODAL,
     Click,
     Submission,
@@ -59,8 +60,8 @@ from core.route import ChatKind
 log = logging.getLogger(__name__)
 
 OLD_FORM: Final = "This form is of an older version, and nothing was done. Press the card's button again."
-SLOW: Final = "It takes longer than usual; the card will say what came of it."
 LATE: Final = "It is done."
+NOT_OPENED: Final = "Slack opened no form just now. Press it once more."
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -129,12 +130,10 @@ class Listening:
             await ack()
             return
 
-        async def late(answer: Answer) -> None:
-            await self._shown(actor, click, answer)
+        async def late(answer: Answer) -> None:  # what opens a form has expired by then
+            self._tell(actor, click, answer if answer.words else Answer(words=_by_command(click)))
 
-        answer = await self._in_time(self._decided(actor, click), late)
-        if answer is not None:
-            await self._shown(actor, click, answer)
+        await self._shown(actor, click, await self._in_time(self._decided(actor, click), late))
         await ack()
 
     async def _decided(self, actor: Actor, click: Click) -> Answer:
@@ -161,9 +160,9 @@ class Listening:
                 await self.front.saw(press_of(click, actor))
             if not opened:
                 self._tell(actor, click, Answer(words=_by_command(click)))
-        elif not (answer.done and click.inside is None):
+        elif not answer.done or click.shown is None:  # else the card itself says so
             self._tell(actor, click, answer)
-        if click.inside == HOME:
+        if click.inside is not None and view is None:
             self.afterwards.start(self._published(actor), "a home page")
 
     def _form(self, click: Click, answer: Answer) -> Block | None:
@@ -191,11 +190,18 @@ class Listening:
         return True
 
     def _tell(self, actor: Actor, click: Click, answer: Answer) -> None:
-        if click.response_url is not None:
+        view = modal_of(answer)
+        if click.inside is None and click.response_url is not None:
             self.private.tell(click.response_url, answer)
-        elif not answer.done and (view := modal_of(answer)) is not None:
-            opening = self._opened(actor, click.trigger_id, view, onto=click.inside == MODAL)
-            self.afterwards.start(opening, "an answer in a modal")
+        elif click.inside == MODAL and view is not None:
+            self.afterwards.start(self._updated(actor, click.view_id, view), "an answer in a modal")
+        elif not answer.done and view is not None:
+            self.afterwards.start(self._opened(actor, click.trigger_id, view), "an answer in a modal")
+
+    async def _updated(self, actor: Actor, view_id: str, view: Block) -> None:
+        """The open modal shows *view* instead; they may have closed it."""
+        with suppress(ChatError):
+            await called(self.clients.of(actor.installation).views_update(view_id=view_id, view=view))
 
     # ── forms ────────────────────────────────────────────────────────────────────────────────
 
@@ -211,19 +217,15 @@ class Listening:
             return
 
         async def late(answer: Answer) -> None:
-            view_id, words = body["view"].get("id"), answer.words or LATE
-            client = self.clients.of(actor.installation)
-            with suppress(ChatError):  # they may have closed it
-                await called(client.views_update(view_id=view_id, view=told(words)))
+            await self._updated(actor, body["view"].get("id", ""), told(answer.words or LATE))
 
         try:
             answer = await self._in_time(self._taken(actor, said), late)
         except BadArguments as error:
             await ack(response_action="errors", errors=errors_at(error.problems, said.values))
             return
-        if answer is None:
-            await ack(response_action="update", view=told(SLOW))
-        elif answer.done or not answer.words:
+        if answer.done or not answer.words:
+            self.afterwards.start(self._published(actor), "a home page")
             await ack(response_action="clear")
         else:
             await ack(response_action="update", view=told(answer.words))
@@ -262,7 +264,7 @@ class Listening:
             self.private.tell(body["response_url"], answer)
 
         answer = await self._in_time(self._typed(actor, typed_of(body, actor)), late)
-        messages = messages_of(Answer(words=SLOW) if answer is None else answer)
+        messages = messages_of(answer)
         if not messages:
             await ack()
             return
@@ -279,7 +281,9 @@ class Listening:
             thread = message.get("thread_ts") or message.get("ts") or body.get("message_ts")
             text = plain(message.get("text") or "", actor.installation.bot_user)
             view = told(STRANGER) if actor.foreign else new_task_form(text, chat, f"{chat}/{thread}")
-            await self._opened(actor, body["trigger_id"], view)
+            opened = await self._opened(actor, body["trigger_id"], view)
+            if not opened and body.get("response_url"):
+                self.private.tell(body["response_url"], Answer(words=NOT_OPENED))
         await ack()
 
     async def came_home(self, body: Mapping[str, Any]) -> None:
@@ -292,7 +296,8 @@ class Listening:
         """The bot is not in that workspace any more; a revoked token that is no bot's changes nothing."""
         event = body["event"]
         if event["type"] != "tokens_revoked" or (event.get("tokens") or {}).get("bot"):
-            await self.workspaces.left(*installed_for(body))
+            at = datetime.fromtimestamp(int(body["event_time"]), UTC)
+            await self.workspaces.left(*installed_for(body), at)
 
     async def _published(self, actor: Actor) -> None:
         client = self.clients.of(actor.installation)
@@ -316,8 +321,12 @@ class Listening:
         self,
         work: Coroutine[Any, Any, Answer],
         late: Callable[[Answer], Coroutine[Any, Any, None]],
-    ) -> Answer | None:
-        """What *work* answers; None where that takes too long: then it goes on, and *late* has its answer."""
+    ) -> Answer:
+        """What *work* answers. Raises TimeoutError where that takes too long.
+
+        Slack is told then that it went wrong, since nothing is decided yet; the work goes on, and *late* has
+        its answer, if the process lives so long.
+        """
         task = asyncio.ensure_future(work)
         done, _ = await asyncio.wait({task}, timeout=self.pace.decided)
         if done:
@@ -334,7 +343,7 @@ class Listening:
             await late(answer)
 
         self.afterwards.start(going_on(), "a late decision")
-        return None
+        raise TimeoutError("a decision is not taken yet")
 
 
 def press_verb(click: Click) -> str:
@@ -344,7 +353,7 @@ def press_verb(click: Click) -> str:
 def _by_command(click: Click) -> str:
     """What helps where Slack opened no form."""
     return (
-        "Slack opened no form just now. Press it once more, or use the command: "
+        f"{NOT_OPENED.removesuffix('.')}, or use the command: "
         f"/gatepost help {press_verb(click) if click.action != Verb.REVIEW else 'show'}"
     )
 

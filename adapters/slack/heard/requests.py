@@ -17,7 +17,6 @@ from core.route import ChatKind
 
 _HUMAN: Final = frozenset({None, "thread_broadcast", "file_share", "me_message"})
 """Kinds of messages that a person wrote, as they wrote them."""
-HOME: Final = "home"
 MODAL: Final = "modal"
 
 
@@ -34,6 +33,7 @@ class Click:
     trigger_id: str
     response_url: str | None
     inside: str | None
+    view_id: str
     shown: str | None
 
     @property
@@ -65,6 +65,7 @@ def click_of(body: Mapping[str, Any]) -> Click:
         trigger_id=str(body.get("trigger_id", "")),
         response_url=body.get("response_url"),
         inside=view.get("type"),
+        view_id=str(view.get("id", "")),
         shown=f"{where}/{at}" if where and at and not ephemeral and not view else None,
     )
 
@@ -138,6 +139,7 @@ def message_of(body: Mapping[str, Any], actor: Actor) -> ChatMessage | None:
         ),
         text=plain(text, installation.bot_user),
         reply_to=f"{here}/{thread}" if in_thread else None,  # to a card that stands where cards go, say
+        edited="edited" in event,  # a mention that was put in later comes as one
         addressed=event.get("type") == "app_mention" or names(text, installation.bot_user),
         attachments=tuple(_attachment(file) for file in event.get("files") or ()),
     )

@@ -45,7 +45,8 @@ class SocketMode:
                 self._epoch = await self.leases.take(LEASE, self.holder, LEASE_SECONDS)
                 await (self._open() if self._epoch is not None else self._closed())
             except (ClientError, SlackClientError, TimeoutError, OSError, StoreError) as error:
-                log.warning("Slack's socket is not open, and is tried again: %s", error)
+                # not in its own words: an address with the socket's ticket may be among them
+                log.warning("Slack's socket is not open, and is tried again: %s", type(error).__name__)
                 await self._closed()
             await self.clock.sleep(LEASE_SECONDS / 3)
 
@@ -60,7 +61,9 @@ class SocketMode:
         if self._handler is not None and await self._handler.client.is_connected():
             return
         await self._closed()  # one that was cut off is opened again by itself, but later
-        handler = AsyncSocketModeHandler(self.app, self.app_token)
+        silent = logging.getLogger(f"{__name__}.client")
+        silent.setLevel(logging.CRITICAL + 1)  # its errors have the socket's address, with a ticket in it
+        handler = AsyncSocketModeHandler(self.app, self.app_token, logger=silent)
         try:
             async with asyncio.timeout(OPENED_SECONDS):  # by itself it tries for ever, whatever Slack says
                 await handler.client.connect()  # type: ignore[no-untyped-call]

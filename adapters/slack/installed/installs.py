@@ -8,6 +8,7 @@ time-outs, repeats and locks of our database.
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from logging import Logger
 from typing import Any, Final
 
@@ -184,8 +185,15 @@ class SealedInstallations(AsyncInstallationStore):
 
     async def async_delete_all(self, *, enterprise_id: str | None, team_id: str | None) -> None:
         """Nothing of that place is kept."""
-        tables = (BOTS, INSTALLATIONS)
-        await self._remove(*(delete(one).where(self._place(one, enterprise_id, team_id)) for one in tables))
+        await self.remove_all(enterprise_id, team_id, datetime.max.replace(tzinfo=UTC))
+
+    async def remove_all(self, enterprise_id: str | None, team_id: str | None, until: datetime) -> None:
+        """Nothing of that place is kept that was installed *until* then, in UTC."""
+        gone = (
+            delete(one).where(self._place(one, enterprise_id, team_id), one.c.installed_at <= as_kept(until))
+            for one in (BOTS, INSTALLATIONS)
+        )
+        await self._remove(*gone)
 
     async def _remove(self, *statements: Any) -> None:
         async def body(conn: AsyncConnection) -> None:
@@ -223,13 +231,15 @@ class SealedInstallations(AsyncInstallationStore):
         return self.sealer
 
 
-async def revoked(installs: SealedInstallations, enterprise: str | None, team: str | None) -> None:
-    """The bot is no longer installed there, and nothing of it is kept.
+async def revoked(
+    installs: SealedInstallations, enterprise: str | None, team: str | None, at: datetime
+) -> None:
+    """The bot is no longer installed there, and nothing of it is kept but what was installed after *at*.
 
     For app_uninstalled, and for tokens_revoked if it names the bot's (its `tokens.bot` is not empty). *team*:
     None where the event's authorization says that the installation is the enterprise's as a whole.
     """
-    await installs.async_delete_all(enterprise_id=enterprise, team_id=team)
+    await installs.remove_all(enterprise, team, at)
 
 
 def _sealed(row: Row) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ import logging
 import time
 from collections.abc import Awaitable
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, TypeVar
 from uuid import uuid4
 
@@ -73,8 +74,8 @@ class ManyWorkspaces:
             return await self.named(bot.team_id or bot.enterprise_id)
         raise ChatForbidden("the bot is installed in no workspace")
 
-    async def left(self, enterprise: str | None, team: str | None) -> None:
-        await revoked(self.installs, enterprise, team)
+    async def left(self, enterprise: str | None, team: str | None, at: datetime) -> None:
+        await revoked(self.installs, enterprise, team, at)
 
     async def _only(self) -> Bot:
         bots = await _known(self.installs.first(2))

@@ -7,6 +7,7 @@ installation for a whole enterprise the workspace is the enterprise.
 import asyncio
 import logging
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Final, Protocol
 
 from slack_sdk.web.async_client import AsyncWebClient
@@ -54,8 +55,8 @@ class Workspaces(Protocol):
         """
         ...
 
-    async def left(self, enterprise: str | None, team: str | None) -> None:
-        """The bot was removed from *team*, or from all of *enterprise*. Raises StoreError."""
+    async def left(self, enterprise: str | None, team: str | None, at: datetime) -> None:
+        """The bot was removed from *team*, or from all of *enterprise*, at that time. Raises StoreError."""
         ...
 
 
@@ -95,5 +96,5 @@ class OneWorkspace:
             raise ChatForbidden(f"the bot is not installed in {name}")
         return found
 
-    async def left(self, enterprise: str | None, team: str | None) -> None:
+    async def left(self, enterprise: str | None, team: str | None, at: datetime) -> None:
         log.error("the bot was removed from Slack: install it again, and set its new SLACK_BOT_TOKEN")

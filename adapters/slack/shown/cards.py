@@ -35,7 +35,7 @@ from adapters.slack.shown.kit import (
 )
 from core.cards import LABELS, Card, Row, Verb
 from core.parks import Choice, ParkKind
-from core.shown import Field
+from core.shown import Field, share
 
 SHORT: Final = 60
 """Characters of a value that stands beside its name, on one line."""
@@ -219,20 +219,20 @@ def _ended(row: Row, room: Room) -> list[Block]:
 def _apart(row: Row, room: Room, parts: Parts) -> list[Block]:
     """One call of several, with lines of its own."""
     if row.status is not None:
-        return [rich(_title(row), *_came(row, room)), context(f"{row.code} · #{row.short_hash}")]
-    return [rich(_title(row), *parts(row, room)), *why(row, room), when(row), *buttons(row)]
+        return [rich(_title(row, room), *_came(row, room)), context(f"{row.code} · #{row.short_hash}")]
+    return [rich(_title(row, room), *parts(row, room)), *why(row, room), when(row), *buttons(row)]
 
 
 def _close(row: Row, room: Room, parts: Parts) -> list[Block]:
     """The same in as few blocks as there can be."""
     if row.status is not None:
-        return [rich(_title(row), *_came(row, room), paragraph(*_moments(row)))]
+        return [rich(_title(row, room), *_came(row, room), paragraph(*_moments(row)))]
     reason = [paragraph(said(words, "italic")) for words in _reasons(row, room)]
-    return [rich(_title(row), *parts(row, room), *reason, paragraph(*_moments(row))), *buttons(row)]
+    return [rich(_title(row, room), *parts(row, room), *reason, paragraph(*_moments(row))), *buttons(row)]
 
 
-def _title(row: Row) -> Block:
-    return paragraph(said(row.title, "bold"))
+def _title(row: Row, room: Room) -> Block:
+    return paragraph(said(shortened(row.title, room.words), "bold"))
 
 
 def _came(row: Row, room: Room) -> list[Block]:
@@ -279,12 +279,13 @@ def _unseen(row: Row) -> Row:
     """*row* where nothing of its arguments is shown: it is reviewed before any of it may run (I32)."""
     hasty = {Verb.APPROVE, Verb.EDIT, Choice.SEND_AGAIN} & set(row.choices)
     others = tuple(choice for choice in row.choices if choice not in hasty)
-    return replace(row, choices=(Verb.REVIEW, *others) if hasty else others)
+    return replace(row, choices=(Verb.REVIEW, *others) if hasty else others, suggestions=())
 
 
 def _named(row: Row, room: Room) -> list[Block]:
     """Of a row for which there is no room at all."""
-    return [paragraph(said("It has no room here: Review shows it to its end.", "bold"))]
+    where = "Review" if Verb.REVIEW in row.choices else f"/gatepost show {row.code}"
+    return [paragraph(said(f"It has no room here: {where} shows it to its end.", "bold"))]
 
 
 def _fields(row: Row) -> list[Block]:
@@ -352,8 +353,13 @@ def buttons(row: Row) -> list[Block]:
 
 def _pressable(row: Row) -> list[tuple[int, str]]:
     """The suggested answers that a button shows whole, each with its number: what is pressed was read."""
-    found = [(n, words) for n, words in enumerate(row.suggestions) if len(words) <= LONGEST_BUTTON]
-    return found[:MOST_SUGGESTED]
+    found: list[tuple[int, str]] = []
+    left = share(MOST_SUGGESTED * LONGEST_BUTTON, row.together)
+    for n, words in enumerate(row.suggestions):
+        if len(words) <= min(LONGEST_BUTTON, left) and len(found) < MOST_SUGGESTED:
+            found.append((n, words))
+            left -= len(words)
+    return found
 
 
 def _suggested(row: Row, n: int, words: str) -> Block:

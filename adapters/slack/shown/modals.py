@@ -179,7 +179,8 @@ def review(answer: Answer) -> Block | None:
 def _reviewed(row: Row) -> Row:
     """*row* as it may be answered by who has read it whole; approving is what the modal's end is for."""
     more = {ParkKind.APPROVAL: (Verb.EDIT,), ParkKind.UNKNOWN: (Choice.SEND_AGAIN,)}.get(row.kind, ())
-    return replace(row, choices=(*more, *(choice for choice in row.choices if choice != Verb.REVIEW)))
+    there = {Verb.REVIEW, Verb.APPROVE, *more}
+    return replace(row, choices=(*more, *(choice for choice in row.choices if choice not in there)))
 
 
 def _without_fields(row: Row) -> Row:
