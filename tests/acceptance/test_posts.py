@@ -315,8 +315,9 @@ async def test_what_is_being_posted_when_a_worker_is_told_to_leave_is_there_once
 
     class Slow(Wall):
         async def post(self, view: View, route: str) -> str:
-            await turnstile.cross()
-            return await wall.post(view, route)
+            ref = await wall.post(view, route)
+            await turnstile.cross()  # it is there, and the answer is on its way
+            return ref
 
     slow = Slow(shop)
     slow.poster.clock = SystemClock()
