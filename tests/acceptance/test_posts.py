@@ -21,7 +21,7 @@ from core.tasks import Json, Task, TaskState
 from core.testing import Line, calls, says
 from core.tools import ToolContext
 from core.work import PostKind
-from core.worker import Worker
+from core.worker import Pace, Worker
 from tests.acceptance.shop import (
     NOTE,
     NOTE_SCRIPT,
@@ -321,12 +321,18 @@ async def test_what_is_being_posted_when_a_worker_is_told_to_leave_is_there_once
 
     slow = Slow(shop)
     slow.poster.clock = SystemClock()
-    worker = Worker(desk=shop.desk, clock=SystemClock(), worker_id=WorkerId("leaves"), posters=[slow.poster])
+    worker = Worker(
+        desk=shop.desk,
+        clock=SystemClock(),
+        worker_id=WorkerId("leaves"),
+        posters=[slow.poster],
+        pace=Pace(poll=0.01),
+    )
     stop = asyncio.Event()
     working = asyncio.create_task(worker.work(stop))
     await turnstile.reached.wait()
     stop.set()
-    await asyncio.wait({working}, timeout=0.2)
+    await asyncio.wait({working}, timeout=0.5)  # it would be gone by now, and the post cut off
     turnstile.go.set()
     await working
     await street.sql.update("posts", {"due_at": PAST})  # whatever was not settled is due again
