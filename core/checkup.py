@@ -1,5 +1,6 @@
 """What a look at a deployment found. Surfaces look, and the command line says it; neither is known here."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -30,3 +31,8 @@ def wrong(name: str, said: str, mend: str) -> Finding:
 
 def unchecked(name: str, why: str, mend: str = "") -> Finding:
     return Finding(name=name, state=State.UNCHECKED, said=why, mend=mend)
+
+
+def failed(findings: Iterable[Finding]) -> list[Finding]:
+    """Those that are wrong."""
+    return [each for each in findings if each.state is State.WRONG]

@@ -23,7 +23,10 @@ from slack_sdk.web.async_client import AsyncWebClient
 import bot
 from adapters.clock import SystemClock
 from adapters.console import text
-from adapters.slack import checkup
+from adapters.slack.checkup import manifest as manifests
+from adapters.slack.checkup import path as paths
+from adapters.slack.checkup import token as tokens
+from adapters.slack.checkup import trial as trials
 from adapters.slack.client import Clients, connections
 from adapters.slack.heard.actors import SURFACE as SLACK
 from adapters.slack.installed.many_workspaces import ManyWorkspaces
@@ -34,7 +37,7 @@ from bot.settings import Settings, audit_key, secret_keys
 from bot.slack import EVENTS, workspaces_of
 from bot.slack_settings import by_socket, check, in_several, is_set_up
 from bot.wiring import App, check_folder, opened, sqlite_file
-from core.checkup import Finding, State, unchecked, well, wrong
+from core.checkup import Finding, State, failed, unchecked, well, wrong
 from core.errors import ChatError, ConfigError, GatepostError, StoreError
 from core.names import spoken
 from core.people import Person, Role, Roster
@@ -85,7 +88,7 @@ async def doctor(as_: str | None, *, as_json: bool) -> None:
         screen.print(json.dumps([asdict(each) for each in found], indent=2), soft_wrap=True)
     else:
         screen.print(_table(found))
-    if names := [each.name for each in checkup.failed(found)]:
+    if names := [each.name for each in failed(found)]:
         raise NotWell(f"{spoken(names)} {'is' if len(names) == 1 else 'are'} not well")
 
 
@@ -149,8 +152,8 @@ async def _slack(looking: _Looking, app: App | None, session: aiohttp.ClientSess
     if isinstance(client, Finding):
         found += [client, *(unchecked(name, "there is no token") for name in OF_SLACK - {client.name})]
         return
-    told = await checkup.whose(client, looking.clock)
-    found += [checkup.token(told), checkup.scopes(told), checkup.clocks(told)]
+    told = await tokens.whose(client, looking.clock)
+    found += [tokens.token(told), tokens.scopes(told), tokens.clocks(told)]
     found.append(await _app_token(settings, clients))
     path = _path(looking, session)
     found.append(await _route(path, socket=socket))
@@ -162,7 +165,7 @@ async def _slack(looking: _Looking, app: App | None, session: aiohttp.ClientSess
     if isinstance(user, Finding):
         found += [user, *(unchecked(name, "there is no card") for name in ("click", "command"))]
         return
-    trial = checkup.Trial(
+    trial = trials.Trial(
         client=client,
         bot=told.bot,
         user=user,
@@ -188,7 +191,7 @@ async def _client(settings: Settings, app: App | None, clients: Clients) -> Asyn
 
 
 async def _tried(
-    trial: checkup.Trial, before: Iterable[Finding], workspace: str, *, socket: bool
+    trial: trials.Trial, before: Iterable[Finding], workspace: str, *, socket: bool
 ) -> list[Finding]:
     """What came of the card, which says so itself at the end."""
     card = await trial.card()
@@ -197,8 +200,8 @@ async def _tried(
         rest = [unchecked(name, why) for name in ("click", "command")]
     else:
         rest = [await trial.click(), await trial.command(workspace)]
-    failed = REDACTOR.clean(checkup.failed([*before, card, *rest]))
-    return [await trial.ended(failed) or card, *rest]
+    found = REDACTOR.clean(failed([*before, card, *rest]))
+    return [await trial.ended(found) or card, *rest]
 
 
 # ── settings ─────────────────────────────────────────────────────────────────────────────────
@@ -255,7 +258,7 @@ def _of_slack(settings: Settings, given: Sequence[str]) -> list[tuple[str, str]]
     problems = []
     own = [name for name in given if name.startswith("SLACK_")]
     if own and not is_set_up(settings):
-        problems.append(("SLACK_BOT_TOKEN is not set", checkup.TOKEN))
+        problems.append(("SLACK_BOT_TOKEN is not set", tokens.TOKEN))
     try:
         check(settings)
     except ConfigError as error:
@@ -288,7 +291,7 @@ async def _app(looking: _Looking) -> AsyncIterator[App | None]:
             try:
                 app = await closing.enter_async_context(opened(settings))
             except (GatepostError, OSError) as error:
-                name, _, mend = checkup.sentence(error).partition(": ")
+                name, _, mend = tokens.sentence(error).partition(": ")
                 found.append(wrong("app", f"it does not open: {name}", mend or "see README, Use it"))
         else:
             found.append(unchecked("app", "the database is not well"))
@@ -318,7 +321,7 @@ async def _database(looking: _Looking) -> Finding:
     except ConfigError as error:
         return wrong("database", *_named(error))
     except (StoreError, OSError) as error:
-        said = checkup.sentence(error.__cause__ if isinstance(error.__cause__, OSError) else error)
+        said = tokens.sentence(error.__cause__ if isinstance(error.__cause__, OSError) else error)
         return wrong(
             "database", f"it can't be reached: {said}", "see that it runs, and that DATABASE_URL is right"
         )
@@ -363,10 +366,10 @@ async def _app_token(settings: Settings, clients: Clients) -> Finding:
     if settings.slack_app_token is None:
         return unchecked("app token", "Socket Mode is not set up")
     token = settings.slack_app_token.get_secret_value()
-    return await checkup.app_token(clients.with_token(token), token, used=by_socket(settings))
+    return await tokens.app_token(clients.with_token(token), token, used=by_socket(settings))
 
 
-def _path(looking: _Looking, session: aiohttp.ClientSession) -> checkup.Path | None:
+def _path(looking: _Looking, session: aiohttp.ClientSession) -> paths.Path | None:
     """Where Slack's requests come in by HTTP; None where nothing signs them, or where is not known."""
     settings = looking.settings
     if not settings.slack_signing_secrets:
@@ -374,7 +377,7 @@ def _path(looking: _Looking, session: aiohttp.ClientSession) -> checkup.Path | N
     if settings.public_url is None and settings.port == 0:
         return None
     base = settings.public_url or f"http://127.0.0.1:{settings.port}"
-    return checkup.Path(
+    return paths.Path(
         session=session,
         address=f"{base.rstrip('/')}{EVENTS}",
         public=settings.public_url is not None,
@@ -383,7 +386,7 @@ def _path(looking: _Looking, session: aiohttp.ClientSession) -> checkup.Path | N
     )
 
 
-async def _route(path: checkup.Path | None, *, socket: bool) -> Finding:
+async def _route(path: paths.Path | None, *, socket: bool) -> Finding:
     if socket:
         return unchecked("route", "Slack is talked to by Socket Mode")
     if path is None:
@@ -400,7 +403,7 @@ def _manifest(settings: Settings, *, socket: bool) -> Finding:
             "manifest", f"there is no {MANIFEST} here", "it is at the top of Gatepost's checkout"
         )
     words = found.read_text(encoding="utf-8", errors="replace")
-    return checkup.manifest(words, settings.public_url, by_socket=socket)
+    return manifests.manifest(words, settings.public_url, by_socket=socket)
 
 
 # ── people ───────────────────────────────────────────────────────────────────────────────────
@@ -412,7 +415,7 @@ IDS = (
 )
 
 
-async def _people(app: App, told: checkup.Told | None) -> Finding:
+async def _people(app: App, told: tokens.Told | None) -> Finding:
     """Whether each organization has an owner in Slack, and its cards go where somebody sends them.
 
     *told*: None where Slack is not set up.
@@ -420,7 +423,7 @@ async def _people(app: App, told: checkup.Told | None) -> Finding:
     try:
         rosters = [await app.store.people.of(org) for org in await app.store.ledger.organizations()]
     except StoreError as error:
-        return wrong("people", checkup.sentence(error), "see that the database runs")
+        return wrong("people", tokens.sentence(error), "see that the database runs")
     if not rosters:
         return NOBODY
     problems: list[tuple[str, str]] = []
@@ -453,7 +456,7 @@ def _of_routes(roster: Roster, where: str, sent: Collection[str]) -> Iterator[tu
             )
 
 
-async def _user(app: App, told: checkup.Told, as_: str | None) -> str | Finding:
+async def _user(app: App, told: tokens.Told, as_: str | None) -> str | Finding:
     """The Slack user that whoever is at this terminal is; or why there is none to write to."""
     if told.workspace is None:
         return unchecked("card", "the token is not well")
@@ -466,7 +469,7 @@ async def _user(app: App, told: checkup.Told, as_: str | None) -> str | Finding:
         said, _, mend = str(error).partition("; ")
         return (unchecked if as_ is None else wrong)("card", said, mend or "say who you are with --as NAME")
     except StoreError as error:
-        return unchecked("card", checkup.sentence(error))
+        return unchecked("card", tokens.sentence(error))
     if users:
         return users[0]
     return unchecked(
@@ -480,7 +483,7 @@ def _users(roster: Roster, person: Person, workspace: str | None) -> list[str]:
     return [user for where, _, user in refs if workspace in (None, where)]
 
 
-def _linking(name: str, told: checkup.Told | None) -> str:
+def _linking(name: str, told: tokens.Told | None) -> str:
     workspace = None if told is None else told.workspace
     account = f"slack:{visible(workspace) if workspace else 'T…'}/U…"
     return f"python -m bot people link {quote(name)} {account}; {IDS}"

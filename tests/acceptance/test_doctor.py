@@ -24,7 +24,9 @@ from starlette.types import Message as StarletteMessage
 from starlette.types import Receive, Scope, Send
 
 from adapters.clock import SystemClock
-from adapters.slack import checkup
+from adapters.slack.checkup import manifest as manifests
+from adapters.slack.checkup import path as paths
+from adapters.slack.checkup import token as tokens
 from adapters.slack.heard.route import SlackRoute
 from adapters.slack.installed.many_workspaces import ManyWorkspaces
 from adapters.slack.installed.scopes import SCOPES
@@ -100,12 +102,12 @@ class Deployment:
         """The newest message in ada's direct messages."""
         return self.slack.said(self.slack.dm(self.ada))[-1]
 
-    def writes_manifest(self, base: str = checkup.PLACEHOLDER, **over: Any) -> None:
+    def writes_manifest(self, base: str = manifests.PLACEHOLDER, **over: Any) -> None:
         (self.folder / "slack-manifest.yaml").write_text(made_manifest(base, **over), encoding="utf-8")
 
 
 def made_manifest(
-    base: str = checkup.PLACEHOLDER, scopes: Any = SCOPES, *, socket: bool = False, addresses: bool = True
+    base: str = manifests.PLACEHOLDER, scopes: Any = SCOPES, *, socket: bool = False, addresses: bool = True
 ) -> str:
     """A manifest, as far as it is looked at."""
     url = {"request_url": f"{base}/slack/events"} if addresses else {}
@@ -391,9 +393,9 @@ async def test_a_wrong_token_is_named_with_where_the_right_one_is(up: Deployment
     up.slack.breaks("auth.test", refusal(error))
     found = await up.looked()
     assert only_wrong(found) == Finding(
-        name="token", state=State.WRONG, said=f"Slack says {error}", mend=checkup.TOKEN
+        name="token", state=State.WRONG, said=f"Slack says {error}", mend=tokens.TOKEN
     )
-    assert "OAuth & Permissions" in checkup.TOKEN
+    assert "OAuth & Permissions" in tokens.TOKEN
     assert unchecked(found) == {"scopes", "card", "click", "command"}
 
 
@@ -486,7 +488,7 @@ async def test_an_app_token_that_slack_does_not_take_is_named_with_where_the_rig
     here: Deployment,
 ) -> None:
     found = await here.looked(SLACK_APP_TOKEN="xapp-canary-123456", SLACK_SIGNING_SECRET=None)
-    assert (only_wrong(found).name, only_wrong(found).mend) == ("app token", checkup.APP_TOKEN)
+    assert (only_wrong(found).name, only_wrong(found).mend) == ("app token", tokens.APP_TOKEN)
     assert "canary" not in str(found)
     assert "socket_mode_enabled" in found["manifest"].mend
 
@@ -581,19 +583,19 @@ async def test_an_answer_that_does_not_come_in_slacks_time_is_told_as_that() -> 
         await PlainTextResponse("late")(scope, receive, send)
 
     async with served(waits) as server, aiohttp.ClientSession() as session:
-        path = checkup.Path(
+        path = paths.Path(
             session=session,
             address=f"http://127.0.0.1:{server.port}",
             public=False,
             signing_secrets=[SIGNING_SECRET],
             clock=SystemClock(),
         )
-        got = await path.asked(b"", checkup.FORM, seconds=0.1)
+        got = await path.asked(b"", paths.FORM, seconds=0.1)
         released.set()
-    assert isinstance(got, checkup.Unreached)
+    assert isinstance(got, paths.Unreached)
     assert got.why == f"no answer from {path.address} within 0.1 s"
     assert "how far away its database is" in got.mend
-    assert checkup.ANSWER_SECONDS == 3
+    assert paths.ANSWER_SECONDS == 3
 
 
 @pytest.mark.parametrize(
@@ -647,15 +649,15 @@ async def test_a_public_url_is_shown_without_a_password(here: Deployment) -> Non
 def test_the_manifest_is_held_against_the_code_and_the_public_url(
     text: str, state: State, words: str
 ) -> None:
-    found = checkup.manifest(text, "https://bot.example", by_socket=False)
+    found = manifests.manifest(text, "https://bot.example", by_socket=False)
     assert found.state is state
     assert words in found.mend and bool(words) == bool(found.mend)
 
 
 def test_the_shipped_manifest_is_of_this_version_and_has_the_placeholder() -> None:
-    found = checkup.manifest((ROOT / "slack-manifest.yaml").read_text("utf-8"), None, by_socket=False)
+    found = manifests.manifest((ROOT / "slack-manifest.yaml").read_text("utf-8"), None, by_socket=False)
     assert found.state is State.WELL, found.said
-    assert checkup.PLACEHOLDER in found.mend
+    assert manifests.PLACEHOLDER in found.mend
 
 
 # ── the card ─────────────────────────────────────────────────────────────────────────────────
@@ -698,7 +700,7 @@ class Recording:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         body = await request.body()
-        if request.headers["content-type"] == checkup.FORM:
+        if request.headers["content-type"] == paths.FORM:
             self.forms.append(dict(parse_qsl(body.decode(), keep_blank_values=True)))
 
         async def again() -> StarletteMessage:
