@@ -186,7 +186,7 @@ def problems(schema: Json, value: Json) -> dict[str, str]:
     except ValueError as error:  # NotJson; or Python's own, for a whole number past any use
         return {"": shown(str(error))}
     found: dict[str, str] = {}
-    _followed.set([0])
+    counting = _followed.set([0])
     try:
         for wrong in _validator(canonical.dump(schema)).iter_errors(value):
             for field, words in _reports(wrong):
@@ -195,6 +195,8 @@ def problems(schema: Json, value: Json) -> dict[str, str]:
                     return found
     except (RecursionError, _Endless):
         return {"": "is too deep or too wide to be checked"}
+    finally:
+        _followed.reset(counting)  # else what is checked after it in this context would be counted on
     return found
 
 

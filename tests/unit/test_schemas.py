@@ -264,3 +264,13 @@ def test_what_is_no_json_value_fits_nothing(value: Any) -> None:
 )
 def test_the_types_of_a_field_are_known_whatever_way_they_are_said(part: Any, expected: set[str]) -> None:
     assert types(of(part, **{"$defs": {"word": {"type": "string"}}}), "x") == expected
+
+
+def test_a_value_that_was_checked_is_not_counted_on_with_the_schemas_after_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("core.schemas.MAX_REFERENCES", 200)
+    schema = {"type": "object", "properties": {"id": {"type": "string"}}}
+    assert problems(schema, {"id": "A1"}) == {}
+    for _ in range(100):
+        check_schema(schema)
