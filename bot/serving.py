@@ -9,8 +9,8 @@ import asyncio
 import logging
 import os
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, contextmanager
 from dataclasses import dataclass
 
 import uvicorn
@@ -34,12 +34,6 @@ log = logging.getLogger(__name__)
 
 Faces = Callable[[App, Background], AbstractAsyncContextManager[Mapping[str, ASGIApp]]]
 """What answers at the declared paths, from when the app is open until no request is."""
-
-
-@asynccontextmanager
-async def no_faces(app: App, background: Background) -> AsyncIterator[Mapping[str, ASGIApp]]:
-    """No surface is set up: every path is answered 404, but for health."""
-    yield {}
 
 
 PATHS: Mapping[str, tuple[str, ...]] = {

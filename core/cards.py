@@ -275,9 +275,9 @@ class _Rows:
         question, suggestions = _question(park, args, room)
         fields = self._fields(call, () if question is None else ("question", "suggestions"))
         if question is not None:
-            whole = room is None or len(visible(args["question"])) <= room
-            told = () if whole else (Field(name="question", value=visible(args["question"], lines=True)),)
-            shown, fields = fields, (*fields, *told)
+            all_of_it = Field(name="question", value=visible(args["question"], lines=True))
+            whole = room is None or len(all_of_it.value) <= room
+            shown, fields = fields, fields if whole else (*fields, all_of_it)
         else:
             shown = fields if whole or room is None else beginnings(fields, room)
         most = LONGEST_ASIDE if room is None else share(ASIDE_IN_ROOM, park.together)

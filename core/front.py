@@ -283,9 +283,14 @@ class Front:
         await self.desk.may_decide(by.who, view)
 
     async def saw(self, press: Press) -> None:
-        """What a Review was answered with was shown to who pressed it, to its end: on record (I32)."""
+        """What a Review was answered with was shown to who pressed it, to its end: on record (I32).
+
+        Not the look of somebody who may not decide it any more by now.
+        """
         who = await self._presser(press)
-        if who is not None:
+        if who is None:
+            return
+        with suppress(DecisionError):
             await self.desk.reviewed(who, await self.desk.find(who, press.token))
 
     async def _whole(self, who: Person, view: ParkView) -> Answer:

@@ -32,9 +32,10 @@ async def run(app: App, *, until_idle: bool, posters: Sequence[Poster]) -> None:
         return
     stop, leaving = told_to_stop(), Leaving(at="the steps and posts in hand")
     log.info("worker %s works", worker.worker_id)
-    async with asyncio.TaskGroup() as group:
-        told = group.create_task(_begun(stop, leaving), name="the wait for a signal")
+    told = asyncio.create_task(_begun(stop, leaving), name="the wait for a signal")
+    try:
         await worker.work(stop)
+    finally:
         told.cancel()
     log.info("worker %s leaves", worker.worker_id)
 

@@ -64,6 +64,12 @@ NOTE: Json = {"to": "x@example.test", "text": "hi"}
 NOTED: Effect = ("send_note", "x@example.test", "hi")
 
 REFUND_SCRIPT: tuple[Line, ...] = (calls(("refund", REFUND)), says("Refunded."))
+MIXED_BATCH: Line = calls(
+    ("read_order", {"id": "A1"}),
+    ("refund", {"order_id": "A1", "amount": 5}),
+    ("refund", {"order_id": "A2", "amount": 7}),
+)
+"""Of scenario S04."""
 NOTE_SCRIPT: tuple[Line, ...] = (calls(("send_note", NOTE)), says("Sent."))
 
 

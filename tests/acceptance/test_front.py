@@ -33,6 +33,7 @@ from core.testing.chat import Seat, Trouble
 from core.work import Event, EventKind, Need
 from tests.acceptance.office import CHANNEL, Office
 from tests.acceptance.shop import (
+    MIXED_BATCH,
     NOTE,
     NOTE_SCRIPT,
     NOTED,
@@ -417,12 +418,7 @@ async def test_s03_a_declined_call_never_runs_and_is_not_asked_again(office: Off
 
 @pytest.mark.rule("I3", "C6")
 async def test_s04_each_row_of_a_card_is_decided_on_its_own(office: Office) -> None:
-    batch = calls(
-        ("read_order", {"id": "A1"}),
-        ("refund", {"order_id": "A1", "amount": 5}),
-        ("refund", {"order_id": "A2", "amount": 7}),
-    )
-    ada = await parked(office, batch, says("Done."))
+    ada = await parked(office, MIXED_BATCH, says("Done."))
     assert office.world.effects == [("read_order", "A1")]
     assert office.chat.button("t-1.2")[0] == office.chat.button("t-1.3")[0]
     await ada.presses("t-1.3", "approve")

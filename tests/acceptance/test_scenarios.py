@@ -20,6 +20,7 @@ from core.tools import tool, typed
 from core.work import PostKind
 from tests.acceptance.child import remote, started
 from tests.acceptance.shop import (
+    MIXED_BATCH,
     NOTE,
     NOTE_SCRIPT,
     NOTED,
@@ -168,12 +169,7 @@ async def test_a_declined_call_may_be_asked_again_once_the_owner_wrote_again(str
 async def test_s04_a_mixed_batch_is_settled_call_by_call_before_the_model_is_asked_again(
     street: Street,
 ) -> None:
-    batch = calls(
-        ("read_order", {"id": "A1"}),
-        ("refund", {"order_id": "A1", "amount": 5}),
-        ("refund", {"order_id": "A2", "amount": 7}),
-    )
-    shop = street.open([batch, says("Done.")])
+    shop = street.open([MIXED_BATCH, says("Done.")])
     task = await shop.parked()
     read = ("read_order", "A1")
     assert shop.effects == [read]

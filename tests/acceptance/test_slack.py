@@ -20,7 +20,19 @@ from core.ports import Query
 from core.roster import SetRoute
 from core.tasks import TaskState
 from core.testing import calls, says
-from tests.acceptance.shop import NOTE, NOTE_SCRIPT, NOTED, ORG, PAST, REFUND_SCRIPT, REFUNDED, SAM, U1, U9
+from tests.acceptance.shop import (
+    MIXED_BATCH,
+    NOTE,
+    NOTE_SCRIPT,
+    NOTED,
+    ORG,
+    PAST,
+    REFUND_SCRIPT,
+    REFUNDED,
+    SAM,
+    U1,
+    U9,
+)
 from tests.acceptance.slack_office import SlackOffice, answered, slack_office, words_of
 from tests.acceptance.test_connect import READ, URL, Mailbox
 from tests.conftest import Templates, migrated
@@ -247,12 +259,7 @@ async def test_a_decline_may_stop_the_task_too(office: SlackOffice) -> None:
 
 @pytest.mark.rule("I3", "C6")
 async def test_s04_each_row_of_a_card_is_decided_on_its_own(office: SlackOffice) -> None:
-    batch = calls(
-        ("read_order", {"id": "A1"}),
-        ("refund", {"order_id": "A1", "amount": 5}),
-        ("refund", {"order_id": "A2", "amount": 7}),
-    )
-    card = await parked(office, batch, says("Done."))
+    card = await parked(office, MIXED_BATCH, says("Done."))
     tokens = [b["block_id"] for b in card.blocks if b.get("block_id", "").startswith("park:")]
     await office.slack.clicks(office.ada, card, "approve", block_id=tokens[1])
     await office.slack.clicks(office.ada, card, "decline", block_id=tokens[0])
@@ -547,7 +554,7 @@ async def test_the_home_page_shows_what_waits_for_its_reader_and_decides_it(offi
 
 
 @pytest.mark.rule("C6")
-async def test_what_is_decided_in_a_form_of_the_home_page_is_told_there(office: SlackOffice) -> None:
+async def test_what_is_decided_in_a_form_of_the_home_page_waits_there_no_more(office: SlackOffice) -> None:
     await parked(office, calls(("send_note", {"to": "x@example.test", "text": "x" * 9_000})), says("Sent."))
     await office.slack.opens_home(office.ada)
     await office.shown()

@@ -475,3 +475,14 @@ def test_a_decided_row_says_who_when_and_what_came_of_it() -> None:
     row = only(drawn((approved, call(state=CallState.APPROVED))))
     assert (row.status, row.final) == ("✔ Approved by Ben, 10:04 UTC · not run yet", False)
     assert Verb.APPROVE not in row.choices
+
+
+@pytest.mark.rule("C11")
+def test_a_question_is_measured_as_it_is_shown_line_breaks_and_all() -> None:
+    asks = call(tool="ask_owner", args={"question": "a\n" * 40})
+    row = only(drawn((park(kind=ParkKind.QUESTION), asks), room=80))
+    assert Verb.REVIEW not in row.choices
+    longer = call(tool="ask_owner", args={"question": "a\n" * 41})
+    row = only(drawn((park(kind=ParkKind.QUESTION), longer), room=80))
+    assert row.choices[0] == Verb.REVIEW
+    assert "".join(pages(row)).count("| a") == 41

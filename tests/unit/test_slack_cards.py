@@ -11,7 +11,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from adapters.slack.shown.answers import messages_of, modal_of
+from adapters.slack.shown.answers import MORE, MOST_MESSAGES, messages_of, modal_of
 from adapters.slack.shown.cards import fits
 from adapters.slack.shown.home import home_view
 from adapters.slack.shown.kit import Block
@@ -39,6 +39,7 @@ from core.report import Report, build
 from core.shown import ROOM
 from core.tasks import Json, TaskState
 from core.tools import Tool
+from tests.acceptance.slack_office import words_of
 from tests.fakes.slack.limits import check_message, check_view
 from tests.fakes.slack.things import Refused
 from tests.samples.reading import arguments, buttons, objects
@@ -510,3 +511,10 @@ def test_what_a_notification_says_is_escaped() -> None:
     for text in texts:
         plain = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
         assert "<" not in text and escaped(plain) == text
+
+
+def test_an_answer_of_more_messages_than_slack_takes_says_that_there_is_more() -> None:
+    messages = messages_of(Answer(words="x" * 100_000))
+    assert (len(messages), words_of(messages[-1].blocks)) == (MOST_MESSAGES, MORE)
+    shown = modal_of(Answer(words="x" * 100_000))
+    assert shown is not None and words_of(shown["blocks"]).endswith(MORE)

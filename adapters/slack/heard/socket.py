@@ -63,14 +63,9 @@ class SocketMode:
         await self._closed()  # one that was cut off is opened again by itself, but later
         silent = logging.getLogger(f"{__name__}.client")
         silent.setLevel(logging.CRITICAL + 1)  # its errors have the socket's address, with a ticket in it
-        handler = AsyncSocketModeHandler(self.app, self.app_token, logger=silent)
-        try:
-            async with asyncio.timeout(OPENED_SECONDS):  # by itself it tries for ever, whatever Slack says
-                await handler.client.connect()  # type: ignore[no-untyped-call]
-        except BaseException:
-            await handler.client.close()  # type: ignore[no-untyped-call]
-            raise
-        self._handler = handler
+        self._handler = AsyncSocketModeHandler(self.app, self.app_token, logger=silent)
+        async with asyncio.timeout(OPENED_SECONDS):  # by itself it tries for ever, whatever Slack says
+            await self._handler.client.connect()  # type: ignore[no-untyped-call]
         log.info("Slack's socket is open")
 
     async def _closed(self) -> None:

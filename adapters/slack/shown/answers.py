@@ -35,6 +35,7 @@ TOO_LONG: Final = (
     "whole, and approves it."
 )
 """Of what was to be reviewed, and no modal takes."""
+MORE: Final = "There is more than Slack takes at once: ask for less, or for one by its code."
 MOST_MESSAGES: Final = 5
 """That one click or command is answered with: a response URL takes no more."""
 
@@ -54,6 +55,8 @@ def messages_of(answer: Answer) -> tuple[Message, ...]:
                 made[-1] += part
             else:
                 made.append(list(part))
+    if len(made) > MOST_MESSAGES:
+        made[MOST_MESSAGES - 1 :] = [[section(MORE)]]
     text = escaped(answer.words[:LONGEST_PART]) or "See below."
     return tuple(Message(text=text, blocks=blocks) for blocks in made[:MOST_MESSAGES])
 
@@ -63,7 +66,8 @@ def modal_of(answer: Answer) -> Block | None:
     messages = messages_of(answer)
     if not messages:
         return None
-    return modal("Gatepost", messages[0].blocks, callback_id=TOLD)
+    more = [section(MORE)] if len(messages) > 1 else []
+    return modal("Gatepost", [*messages[0].blocks, *more], callback_id=TOLD)
 
 
 def _differ(before: Sequence[Block], after: Sequence[Block]) -> bool:

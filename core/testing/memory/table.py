@@ -54,13 +54,15 @@ class Journal:
     def transaction(self) -> Iterator[None]:
         """All that is written inside stays, or nothing does where it raises. Nothing is awaited inside."""
         self._begin()
+        whole = False
         try:
             yield
-        except BaseException:
-            for undo in reversed(self._undo):
-                undo()
-            self._begin()
-            raise
+            whole = True
+        finally:
+            if not whole:
+                for undo in reversed(self._undo):
+                    undo()
+                self._begin()
         wrote = tuple(self._wrote)
         self._begin()
         if self.watch is not None and wrote:

@@ -1,6 +1,6 @@
 """What Slack refuses in texts, options, confirmations and the elements of blocks.
 
-The numbers are of /work/shared/design/chat.md 1.6 and 4: what slack_sdk.models lets through is checked here.
+The numbers are of chat.md 1.6 and 4, of the design: what slack_sdk.models lets through is checked here.
 """
 
 from collections.abc import Container, Iterable
@@ -105,6 +105,18 @@ class Check:
         if key in value:
             self.text(value[key], f"{at}/{key}", most=most, plain=True)
 
+    def _kind(self, value: Any, at: str, allowed: Container[str]) -> str | None:
+        """Its type, its keys checked; None of what is none of *allowed*, or is no such thing."""
+        kind = kind_of(value)
+        if kind not in allowed:
+            self.wrong(f"{at}/type", f"unsupported type: {kind}")
+            return None
+        if (known := _known_keys(value)) is None:
+            self.wrong(at, f"missing or malformed field of a {kind}")
+            return None
+        self.keys(value, at, known)
+        return kind
+
     # ── elements ─────────────────────────────────────────────────────────────────────────────
 
     def element(self, value: Any, at: str, allowed: Container[str]) -> None:
@@ -112,14 +124,9 @@ class Check:
         if not isinstance(value, dict):
             self.wrong(at, "must be an element")
             return
-        kind = kind_of(value)
-        if kind not in allowed:
-            self.wrong(f"{at}/type", f"unsupported type: {kind}")
+        kind = self._kind(value, at, allowed)
+        if kind is None:
             return
-        if (known := _known_keys(value)) is None:
-            self.wrong(at, f"missing or malformed field of a {kind}")
-            return
-        self.keys(value, at, known)
         self.lengths(value, at, {"action_id": ID_LENGTH, "url": 3000, "alt_text": 2000, "image_url": 3000})
         self.optional_text(value, "placeholder", at, most=150)
         if "confirm" in value:
@@ -212,14 +219,9 @@ class Check:
 
     def rich(self, value: Any, at: str, allowed: Container[str]) -> None:
         """A part of a rich text, and the parts of it."""
-        kind = kind_of(value)
-        if kind not in allowed:
-            self.wrong(f"{at}/type", f"unsupported type: {kind}")
+        kind = self._kind(value, at, allowed)
+        if kind is None:
             return
-        if (known := _known_keys(value)) is None:
-            self.wrong(at, f"missing or malformed field of a {kind}")
-            return
-        self.keys(value, at, known)
         if kind == "text":
             self.length(value["text"], f"{at}/text", most=1_000_000)  # the whole payload has its limit
         elif kind == "rich_text_list":
