@@ -3,7 +3,7 @@
 One method of a store's port is one transaction. All times are the database's, aware UTC.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -494,6 +494,83 @@ class Leases(Protocol):
         ...
 
 
+MOST_COUNTED = 1000
+LONGEST_COUNTED_SECONDS = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """No more than *count* messages in any *seconds*."""
+
+    count: int
+    seconds: float
+
+    def __post_init__(self) -> None:
+        """Raises ValueError for one of which no store would keep enough."""
+        if not (1 <= self.count <= MOST_COUNTED and 0 < self.seconds <= LONGEST_COUNTED_SECONDS):
+            raise ValueError(f"no store keeps enough for {self.count} in {self.seconds} seconds")
+
+
+class Rates(Protocol):
+    """What went to the chats of a surface, by database time, so that its limits hold for all processes."""
+
+    async def take(self, surface: str, limits: Mapping[str, Sequence[Rate]], keep: int = 0) -> float:
+        """0.0, and one message more counts under every key of *limits*; or the seconds until one may go.
+
+        A key is a chat's name, or "" for all of the surface; where one of them is full or held, nothing
+        counts. *keep*: of each Rate so many, but at most half, are left to what is more urgent.
+        """
+        ...
+
+    async def count(self, surface: str, chats: Sequence[str]) -> None:
+        """One message more counts under each of *chats*: it went, whatever the limits say."""
+        ...
+
+    async def hold(self, surface: str, chat: str, seconds: float) -> None:
+        """Nothing goes to *chat* for *seconds*, or as long as it was held already: the surface said so."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A question of a surface's own, the message *chat_ref*, whose answer decides on the park of *token*.
+
+    *account*: who is asked, by the surface's name of them. *verb*: what their answer does; *field*: which
+    argument it is for, if for one.
+    """
+
+    surface: str
+    chat_ref: str
+    account: str
+    token: Token
+    verb: str
+    field: str | None
+
+    @property
+    def chat(self) -> str:
+        return self.chat_ref.partition(":")[0]
+
+
+class Prompts(Protocol):
+    """What surfaces have asked and wait for, by database time; one of an account in a chat at a time."""
+
+    async def ask(self, prompt: Prompt, seconds: float) -> None:
+        """An answer is taken for *seconds*; what else the account was asked in this chat is over."""
+        ...
+
+    async def asked(self, surface: str, chat_ref: str) -> Prompt | None:
+        """The one of this message, if it is open."""
+        ...
+
+    async def open_in(self, surface: str, chat: str, account: str) -> Prompt | None:
+        """What *account* is asked in *chat*."""
+        ...
+
+    async def close(self, surface: str, chat_ref: str) -> bool:
+        """It is over; whether it was open, which is so for one alone of several who close it at once."""
+        ...
+
+
 class Sealer(Protocol):
     """Seals a secret for its place: what is sealed for one organization and name opens for no other."""
 
@@ -545,5 +622,9 @@ class Store(Protocol):
     def leases(self) -> Leases: ...
     @property
     def secrets(self) -> Secrets: ...
+    @property
+    def rates(self) -> Rates: ...
+    @property
+    def prompts(self) -> Prompts: ...
 
     async def close(self) -> None: ...

@@ -9,7 +9,9 @@ from adapters.store.ledger import SqlLedger
 from adapters.store.outbox import SqlOutbox
 from adapters.store.parks import SqlParks
 from adapters.store.people import SqlPeople
+from adapters.store.prompts import SqlPrompts
 from adapters.store.queue import SqlQueue
+from adapters.store.rates import SqlRates
 from adapters.store.secrets import SqlSecrets
 from adapters.store.tasks import SqlTasks
 from core.ports import Ids, Sealer, Store
@@ -31,6 +33,8 @@ class SqlStore:
     ledger: SqlLedger
     leases: SqlLeases
     secrets: SqlSecrets
+    rates: SqlRates
+    prompts: SqlPrompts
 
     async def close(self) -> None:
         """No connection is open."""
@@ -50,6 +54,8 @@ def sql_store(db: Database, queue: QueueSettings | None = None, sealer: Sealer |
         ledger=SqlLedger(db),
         leases=SqlLeases(db),
         secrets=SqlSecrets(db, sealer),
+        rates=SqlRates(db),
+        prompts=SqlPrompts(db),
     )
 
 

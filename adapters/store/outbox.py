@@ -25,6 +25,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from adapters.store import rates
 from adapters.store.engine import Database
 from adapters.store.readable import taken
 from adapters.store.rows import Row, post_of, task_of, tried_row
@@ -116,6 +117,7 @@ class SqlOutbox:
                     values["shown_at"] = case((known, None), else_=posts.c.shown_at)
                     values["chat_ref"] = None
                 await conn.execute(update(table).where(*there).values(values))
+            await rates.moved(self._db, conn, surface, old, new)
 
         await self._db.write(body)
 

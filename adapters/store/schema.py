@@ -19,7 +19,7 @@ T = TypeVar("T")
 SCHEMA = 1
 """Raised when code could no longer run on an older schema; see `schema_compat`."""
 
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 """The migrations this tree knows, oldest first; a test holds them against the folder."""
 
 _VERSION = Table("alembic_version", MetaData(), Column("version_num", String))

@@ -2,7 +2,7 @@
 
 Each row carries its organization, first in every key but where it is read before its organization
 is known (inbox, accounts, codes). Ids are made outside, times are aware UTC, bodies plain JSON. Slack's
-tables are as its library has them.
+tables are as its library has them. What is a chat's and no organization's is in chats.py.
 """
 
 from typing import Any
@@ -430,18 +430,6 @@ inbox = Table(
     _version(),
     _index("ix_inbox_new", "due_at", where="state = 'new'"),
     _index("ix_inbox_taken", "org", "task_id", where="state = 'taken'"),
-)
-
-prompts = Table(
-    "prompts",  # a question a surface asked in the middle of an edit, and whose answer it awaits
-    metadata,
-    _key("org"),
-    _key("surface"),
-    _key("chat_ref"),
-    _words("person_id"),
-    _words("park_id"),
-    _words_or_none("field"),
-    _time("expires_at"),
 )
 
 reach_keys = Table(

@@ -27,7 +27,9 @@ from core.ports import (
     Outbox,
     Parks,
     People,
+    Prompts,
     Queue,
+    Rates,
     Secrets,
     Store,
     Tasks,
@@ -111,6 +113,8 @@ class MortalStore:
     ledger: Ledger
     leases: Leases
     secrets: Secrets
+    rates: Rates
+    prompts: Prompts
 
     async def close(self) -> None:
         await self.whole.close()
@@ -129,6 +133,8 @@ def mortal_store(store: Store, fate: Fate) -> Store:
         ledger=store.ledger,
         leases=store.leases,
         secrets=store.secrets,
+        rates=store.rates,
+        prompts=store.prompts,
     )
 
 

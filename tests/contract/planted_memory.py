@@ -27,6 +27,8 @@ ROWS = {
     "accounts": kept.AccountRow,
     "approval_routes": kept.ApprovalRouteRow,
     "usage": kept.UsageRow,
+    "rates": kept.RateRow,
+    "prompts": kept.PromptRow,
 }
 
 

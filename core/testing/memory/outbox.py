@@ -11,6 +11,7 @@ from core.parks import Park
 from core.people import Route
 from core.ports import ON_REQUEST, Dead, Later, Maybe, Post, Sent, Tried
 from core.routes import DIGEST_SECONDS, HOUR, digest_key, hour_of
+from core.testing.memory.chats import moved
 from core.testing.memory.rows import PostRow, Rows
 from core.work import PostKind
 
@@ -87,6 +88,7 @@ class MemoryOutbox:
                     shown_at = row.post.shown_at if row.post.chat_ref is None else None
                     post = replace(row.post, route=ref, chat_ref=None, shown_at=shown_at)
                     rows.posts.update(replace(row, post=post))
+            moved(rows, surface, old, new)
 
     # ── digests ──────────────────────────────────────────────────────────────────────────────
 

@@ -1,7 +1,7 @@
 """The tables, each a row of core's own value and what a store keeps beside it."""
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from core.audit import GENESIS, AuditEntry, Head, mac
@@ -10,7 +10,7 @@ from core.errors import StoreError
 from core.ids import CallId, OrgId, PersonId, TaskId, TaskRef, Token
 from core.parks import Park
 from core.people import Account, Organization, Person, Roster, Route, Switch
-from core.ports import Clock, Ids, Post
+from core.ports import Clock, Ids, Post, Prompt
 from core.redact import Redactor
 from core.rights import Rights
 from core.tasks import Json, Message, Prio, Task, TaskState
@@ -172,6 +172,22 @@ class LeaseRow:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class RateRow:
+    """What went to a chat of a surface lately; of the chat "", to all of them."""
+
+    surface: str
+    chat: str
+    times: Json = field(default_factory=list)  # microseconds since 1970, oldest first
+    held_until: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PromptRow:
+    prompt: Prompt
+    expires_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class SecretRow:
     org: OrgId
     name: str
@@ -260,6 +276,13 @@ class Rows:
         )
         self.usage: Table[UsageRow] = Table("usage", journal, lambda row: (row.org, row.agent, row.hour))
         self.leases: Table[LeaseRow] = Table("lease", journal, lambda row: (row.name,))
+        self.rates: Table[RateRow] = Table("rate", journal, lambda row: (row.surface, row.chat))
+        self.prompts: Table[PromptRow] = Table(
+            "prompt",
+            journal,
+            lambda row: (row.prompt.surface, row.prompt.chat, row.prompt.account),
+            unique=lambda row: [("message", row.prompt.surface, row.prompt.chat_ref)],
+        )
         self.queue_floor: Table[FloorRow] = Table("queue floor", journal, lambda row: (row.prio,))
         self.events: Table[EventRow] = Table("event", journal, lambda row: (row.org, row.id))
         self.audit: Table[AuditEntry] = Table(

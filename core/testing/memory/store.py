@@ -3,6 +3,7 @@
 from core.ports import Clock, Ids
 from core.queue import QueueSettings
 from core.redact import Redactor
+from core.testing.memory.chats import MemoryPrompts, MemoryRates
 from core.testing.memory.inbox import MemoryInbox
 from core.testing.memory.leases import MemoryLeases
 from core.testing.memory.ledger import MemoryLedger
@@ -42,6 +43,8 @@ class MemoryStore:
         self.ledger = MemoryLedger(rows)
         self.leases = MemoryLeases(rows)
         self.secrets = MemorySecrets(rows)
+        self.rates = MemoryRates(rows)
+        self.prompts = MemoryPrompts(rows)
 
     async def close(self) -> None:
         """Nothing is open."""

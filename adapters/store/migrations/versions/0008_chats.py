@@ -1,0 +1,36 @@
+"""How much goes to a chat, and what somebody was asked there."""
+
+import sqlalchemy as sa
+from alembic import op
+
+from adapters.store.columns import JsonText, Time
+
+revision = "0008"
+down_revision = "0007"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.create_table(
+        "rates",
+        sa.Column("surface", sa.Text(), nullable=False),
+        sa.Column("chat", sa.Text(), nullable=False),
+        sa.Column("times", JsonText(), nullable=False),
+        sa.Column("held_until", Time(), nullable=True),
+        sa.PrimaryKeyConstraint("surface", "chat", name=op.f("pk_rates")),
+    )
+    op.drop_table("prompts")  # nothing has written there yet
+    op.create_table(
+        "prompts",
+        sa.Column("surface", sa.Text(), nullable=False),
+        sa.Column("chat", sa.Text(), nullable=False),
+        sa.Column("account", sa.Text(), nullable=False),
+        sa.Column("chat_ref", sa.Text(), nullable=False),
+        sa.Column("token", sa.Text(), nullable=False),
+        sa.Column("verb", sa.Text(), nullable=False),
+        sa.Column("field", sa.Text(), nullable=True),
+        sa.Column("expires_at", Time(), nullable=False),
+        sa.PrimaryKeyConstraint("surface", "chat", "account", name=op.f("pk_prompts")),
+        sa.UniqueConstraint("surface", "chat_ref", name=op.f("uq_prompts_surface_chat_ref")),
+    )
