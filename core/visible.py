@@ -43,6 +43,11 @@ def cut(seen: str, most: int) -> str:
     return part[:opened] if inside else part
 
 
+def shortened(seen: str, most: int) -> str:
+    """At most *most* characters of what is *seen*, an ellipsis for what is missing."""
+    return seen if len(seen) <= most else f"{cut(seen, most - 1)}…"
+
+
 def hidden(text: str) -> str | None:
     """The first character of *text* that hides or reorders others; line breaks, tabs and emoji don't."""
     if text.isascii() and text.isprintable():

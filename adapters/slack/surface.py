@@ -10,14 +10,13 @@ from adapters.slack.client import Clients
 from adapters.slack.errors import ChatUnshowable, called
 from adapters.slack.installed.workspaces import Installation, Workspaces
 from adapters.slack.places import Spot, spot
-from adapters.slack.shown.cards import card_in_words
-from adapters.slack.shown.posts import LONGEST_WORDS, Message, message_of, report_text
+from adapters.slack.shown.posts import LONGEST_WORDS, Message, message_of
 from adapters.slack.words import escaped
 from core.cards import Card, pages
 from core.errors import ChatError
+from core.headlines import card_in_words, report_text, report_words
 from core.rendering import View
 from core.report import Report
-from core.visible import visible
 
 log = logging.getLogger(__name__)
 
@@ -106,7 +105,7 @@ def _files(view: View) -> list[tuple[str, str]]:
     """By name, what a message of *view* shows the beginning of alone."""
     if isinstance(view, Card):
         return [(row.code, "".join(pages(row))) for row in view.rows if row.whole and row.status is None]
-    if isinstance(view, Report) and len(visible(view.words, lines=True)) > LONGEST_WORDS:
+    if isinstance(view, Report) and len(report_words(view)) > LONGEST_WORDS:
         return [(f"{view.task.code} report", view.words)]
     return []
 

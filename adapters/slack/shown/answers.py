@@ -12,13 +12,13 @@ from adapters.slack.shown.kit import (
     rich,
     said,
     section,
-    shortened,
     verbatim,
 )
 from adapters.slack.shown.modals import TOLD
 from adapters.slack.shown.posts import Message, message_of
 from adapters.slack.words import escaped
 from core.chat import Answer, Table
+from core.visible import shortened
 
 Line = TypeVar("Line", str, list[Block])
 """One row of a table: a text, or the parts of a paragraph."""

@@ -29,18 +29,34 @@ from adapters.slack.shown.kit import (
     quoted,
     rich,
     said,
-    shortened,
     sure,
     verbatim,
 )
-from core.cards import LABELS, Card, Row, Verb
-from core.parks import Choice, ParkKind
+from core.cards import Card, Row, Verb
+from core.headlines import (
+    AGAIN_TITLE,
+    AGAIN_WORDS,
+    NOT_ALL,
+    SURE_TITLE,
+    asked_twice,
+    heading,
+    is_short,
+    label,
+    offered,
+    reason_of,
+    risk_of,
+    stands_out,
+    sure_words,
+    unread,
+    unseen,
+    warned,
+    was,
+)
+from core.headlines import about_task as task_line
+from core.parks import Choice
 from core.shown import Field, share
+from core.visible import shortened
 
-SHORT: Final = 60
-"""Characters of a value that stands beside its name, on one line."""
-SURE: Final = frozenset({"remove", "profile"})
-"""Risks of which an approval is asked twice (threats S7)."""
 STYLES: Final[dict[str, str]] = {
     Verb.APPROVE: "primary",
     Verb.CONNECTED: "primary",
@@ -58,13 +74,6 @@ LONGEST_CAME: Final = 160
 MOST_SUGGESTED: Final = 10
 ANSWER_WITH: Final = "answer:"
 """Before the number of a suggested answer, in the name of its button."""
-RISK_SIGNS: Final = {
-    "contact": "✉️",
-    "spend": "💳",
-    "change": "✏️",
-    "remove": "🗑️",
-    "profile": "🔑",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,41 +101,13 @@ def card_blocks(card: Card) -> list[Block]:
         made = _blocks(card, room, row_parts)
         if fits(made):
             return made
-    unseen = replace(card, rows=tuple(map(_unseen, card.rows)))
-    return _blocks(unseen, _ROOMS[-1], _named)[:MOST_BLOCKS]
+    nothing = replace(card, rows=tuple(map(unseen, card.rows)))
+    return _blocks(nothing, _ROOMS[-1], _named)[:MOST_BLOCKS]
 
 
 def fits(blocks: Sequence[Block], most_blocks: int = MOST_BLOCKS) -> bool:
     """Whether a message takes them."""
     return len(blocks) <= most_blocks and extent(blocks) <= MOST_TEXT
-
-
-def card_text(card: Card) -> str:
-    """What a notification says of it."""
-    waiting = [row for row in card.rows if row.status is None]
-    if not waiting:
-        return "; ".join(f"{row.code}: {row.status}" for row in card.rows)
-    if len(waiting) > 1:
-        return f"{card.agent} asks about {len(waiting)} calls of {card.task_code}"
-    return f"{waiting[0].title} ({waiting[0].code})"
-
-
-def card_in_words(card: Card) -> str:
-    """The whole of it without blocks, for where Slack takes none: what is asked is shown, commands answer."""
-    lines = [_task(card)]
-    for row in card.rows:
-        lines += ["", f"{row.code} · {row.title}{f' · {row.risk}' if row.risk else ''}"]
-        if row.status is not None:
-            lines.append(row.status)
-            continue
-        lines += [f"{field.name}: {field.value}" for field in row.fields]
-        lines += [f"! {words}" for words in (*row.warnings, *row.repeats)]
-        if row.hidden:
-            lines.append(f"{row.hidden:,} more characters are hidden here.")
-        if row.question is not None:
-            lines.append(row.question)
-        lines.append(f"Answer it with a command: show {row.code}, or help.")
-    return "\n".join(lines)
 
 
 # ── a card ───────────────────────────────────────────────────────────────────────────────────
@@ -137,7 +118,7 @@ Parts = Callable[[Row, Room], list[Block]]
 
 def _blocks(card: Card, room: Room, parts: Parts) -> list[Block]:
     alone = card.rows[0] if len(card.rows) == 1 else None
-    blocks = [header(_heading(card)), about_task(card)]
+    blocks = [header(heading(card)), about_task(card)]
     if card.moved is not None:
         blocks.append(context(shortened(f"↪ {card.moved}", 400)))
     if alone is not None:
@@ -159,20 +140,9 @@ def _rest(card: Card) -> list[Block]:
     ]
 
 
-def _heading(card: Card) -> str:
-    if len(card.rows) == 1:
-        return card.rows[0].title
-    return f"{card.agent} asks about {len(card.rows)} calls"
-
-
-def _task(card: Card) -> str:
-    asked = f", {card.asked}" if card.asked else ""
-    return f"{card.task_code}{asked}: {card.goal}"
-
-
 def about_task(card: Card) -> Block:
     """t-1, asked by Ada: refund the mug"""
-    return context(shortened(_task(card), 400))
+    return context(shortened(task_line(card), 400))
 
 
 def _said(card: Card, room: Room) -> list[Block]:
@@ -187,9 +157,8 @@ def _told(card: Card, room: Room) -> list[Block]:
     blocks: list[Block] = []
     if room.reasons and card.outside is not None:
         blocks.append(context(shortened(card.outside, 600)))
-    if card.unread:
-        came = "A message came" if card.unread == 1 else f"{card.unread} messages came"
-        blocks.append(context(f"{came} meanwhile; the agent reads on after this."))
+    if came := unread(card):
+        blocks.append(context(came))
     return blocks
 
 
@@ -237,7 +206,7 @@ def _title(row: Row, room: Room) -> Block:
 
 def _came(row: Row, room: Room) -> list[Block]:
     """Of a call among several: what it was, on one line, and what came of it."""
-    told = ", ".join(f"{field.name} {field.value}" for field in row.fields).replace("\n", " ⏎ ")
+    told = was(row)
     what = [paragraph(said(shortened(told, LONGEST_CAME)))] if told and room.reasons else []
     return [*what, paragraph(said(shortened(row.status or "", room.words)))]
 
@@ -248,12 +217,8 @@ def why(row: Row, room: Room = _ROOMS[0]) -> list[Block]:
 
 
 def _reasons(row: Row, room: Room) -> list[str]:
-    return [shortened(row.why, room.words)] if room.reasons and row.why and row.choices else []
-
-
-def _kind(row: Row) -> list[str]:
-    """Its risk, with its sign; nothing of what has none."""
-    return [f"{RISK_SIGNS.get(row.risk, '')} {row.risk}".strip()] if row.risk else []
+    reason = reason_of(row)
+    return [shortened(reason, room.words)] if room.reasons and reason else []
 
 
 def row_parts(row: Row, room: Room = _ROOMS[0]) -> list[Block]:
@@ -265,7 +230,7 @@ def row_parts(row: Row, room: Room = _ROOMS[0]) -> list[Block]:
             parts.append(paragraph(said(f"{more} more suggested, too long or too many for a button.")))
     parts += _fields(row)
     if row.hidden:
-        parts.append(paragraph(said("Not all of it is shown here: Review shows it to its end.", "bold")))
+        parts.append(paragraph(said(NOT_ALL, "bold")))
     parts += _warnings(row, room)
     if room.asides:
         parts += _beside("As it is now", row.seen)
@@ -273,13 +238,6 @@ def row_parts(row: Row, room: Room = _ROOMS[0]) -> list[Block]:
         if row.earlier:
             parts += [paragraph(said("Sent before:", "bold")), bullets([[said(e)] for e in row.earlier])]
     return parts
-
-
-def _unseen(row: Row) -> Row:
-    """*row* where nothing of its arguments is shown: it is reviewed before any of it may run (I32)."""
-    hasty = {Verb.APPROVE, Verb.EDIT, Choice.SEND_AGAIN} & set(row.choices)
-    others = tuple(choice for choice in row.choices if choice not in hasty)
-    return replace(row, choices=(Verb.REVIEW, *others) if hasty else others, suggestions=())
 
 
 def _named(row: Row, room: Room) -> list[Block]:
@@ -295,7 +253,7 @@ def _fields(row: Row) -> list[Block]:
 def field_parts(field: Field) -> list[Block]:
     """One argument; of an edit what it was, struck through, before it."""
     more = [said(f"  … {field.hidden:,} more characters")] if field.hidden else []
-    short = all(_is_short(text) for text in (field.value, field.before or ""))
+    short = all(is_short(text) for text in (field.value, field.before or ""))
     if short:
         before = [] if field.before is None else [said(field.before, "strike"), said(" → ")]
         return [paragraph(said(field.name, "bold"), said("  "), *before, said(field.value, "code"), *more)]
@@ -305,12 +263,8 @@ def field_parts(field: Field) -> list[Block]:
     return [*parts, paragraph(said(field.name, "bold"), *more), verbatim(field.value)]
 
 
-def _is_short(text: str) -> bool:
-    return len(text) <= SHORT and "\n" not in text
-
-
 def _warnings(row: Row, room: Room) -> list[Block]:
-    lines = [f"⚠️ {words}" for words in (*row.warnings, *row.repeats)]
+    lines = warned(row)
     if not lines:
         return []
     return [paragraph(said(shortened("\n".join(lines), room.warnings)))]
@@ -322,7 +276,7 @@ def _beside(label: str, words: str | None) -> list[Block]:
 
 def when(row: Row) -> Block:
     """spend · t-1.2 · expires in the reader's own time · #88b1"""
-    before = " · ".join([*_kind(row), row.code])
+    before = _named_by(row)
     after = f"#{row.short_hash}"
     return (
         context(f"{before} · {after}")
@@ -331,11 +285,16 @@ def when(row: Row) -> Block:
     )
 
 
+def _named_by(row: Row) -> str:
+    """💳 spend · t-1.2"""
+    return " · ".join(part for part in (risk_of(row), row.code) if part)
+
+
 def _moments(row: Row) -> list[Block]:
     """spend · t-1.2 · expires in the reader's own time · #88b1"""
     waits = row.expires_at is not None and row.status is None
     expires = [said(" · expires "), moment(row.expires_at)] if waits and row.expires_at else []
-    return [said(" · ".join([*_kind(row), row.code])), *expires, said(f" · #{row.short_hash}")]
+    return [said(_named_by(row)), *expires, said(f" · #{row.short_hash}")]
 
 
 # ── its buttons ──────────────────────────────────────────────────────────────────────────────
@@ -346,8 +305,7 @@ def buttons(row: Row) -> list[Block]:
     made = [_suggested(row, n, words) for n, words in _pressable(row)]
     if row.url is not None:
         made.append(button("Connect…", CONNECT, row.token, style="primary", url=row.url))
-    offered = [choice for choice in row.choices if choice != Verb.DECLINE_STOP or choice == row.choices[0]]
-    made += [_button(row, choice) for choice in offered]
+    made += [_button(row, choice) for choice in offered(row)]
     return [actions(f"park:{row.token}", made)] if made else []
 
 
@@ -367,24 +325,16 @@ def _suggested(row: Row, n: int, words: str) -> Block:
 
 
 def _button(row: Row, choice: str) -> Block:
-    asked = None
-    if choice == Verb.APPROVE and row.risk in SURE:
-        asked = sure("Are you sure?", f"This can't be taken back: {row.title}", "Approve", danger=True)
-    elif choice == Choice.SEND_AGAIN:
-        asked = sure("Send it again?", "It may have gone out already: then it is there twice.", "Send again")
-    words = "Answer…" if choice == Verb.ANSWER and row.suggestions else _label(row, choice)
+    words, asked = label(row, choice), None
+    if asked_twice(row, choice):
+        again = choice == Choice.SEND_AGAIN
+        title, told = (AGAIN_TITLE, AGAIN_WORDS) if again else (SURE_TITLE, sure_words(row))
+        asked = sure(title, told, words, danger=not again)
     return button(words, choice, row.token, style=_style(row, choice), confirm=asked)
 
 
 def _style(row: Row, choice: str) -> str | None:
     """Red is what keeps a call from running, once on a card; green what lets it go on."""
     if choice == Verb.DECLINE:
-        stands_out = row.kind is ParkKind.APPROVAL and row.choices[0] != Verb.DECLINE_STOP
-        return "danger" if stands_out else None
+        return "danger" if stands_out(row) else None
     return None if choice == Verb.CONNECTED and row.url is not None else STYLES.get(choice)
-
-
-def _label(row: Row, choice: str) -> str:
-    if choice == Verb.DECLINE and row.kind is ParkKind.CONNECT:
-        return "Not now"
-    return LABELS[choice]

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
 from adapters.slack.words import escaped
-from core.visible import cut
+from core.visible import shortened
 
 Block: TypeAlias = dict[str, Any]
 """A block, an element or a view, as its JSON."""
@@ -45,11 +45,6 @@ NOTHING: Final = "–"
 def plain_text(words: str, most: int = LONGEST_SECTION) -> Block:
     """*words* as they are, no emoji made of them; what is longer than *most* ends in an ellipsis."""
     return {"type": "plain_text", "text": shortened(words, most) or NOTHING, "emoji": False}
-
-
-def shortened(words: str, most: int) -> str:
-    """At most *most* characters of *words*, an ellipsis for what is missing."""
-    return words if len(words) <= most else f"{cut(words, most - 1)}…"
 
 
 def said(words: str, *styles: str) -> Block:

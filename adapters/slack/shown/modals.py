@@ -31,7 +31,8 @@ from core.cards import Card, Row, Verb
 from core.chat import Answer
 from core.forms import Form, Input, Kind
 from core.forms import Typed as Filled
-from core.parks import Choice, ParkKind
+from core.headlines import reviewed
+from core.parks import ParkKind
 from core.shown import NOT_SET
 
 SUBMITTED: Final = "submitted"
@@ -178,9 +179,8 @@ def review(answer: Answer) -> Block | None:
 
 def _reviewed(row: Row) -> Row:
     """*row* as it may be answered by who has read it whole; approving is what the modal's end is for."""
-    more = {ParkKind.APPROVAL: (Verb.EDIT,), ParkKind.UNKNOWN: (Choice.SEND_AGAIN,)}.get(row.kind, ())
-    there = {Verb.REVIEW, Verb.APPROVE, *more}
-    return replace(row, choices=(*more, *(choice for choice in row.choices if choice not in there)))
+    whole = reviewed(row)
+    return replace(whole, choices=tuple(choice for choice in whole.choices if choice != Verb.APPROVE))
 
 
 def _without_fields(row: Row) -> Row:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final, assert_never
 
-from adapters.slack.shown.cards import card_blocks, card_text
+from adapters.slack.shown.cards import card_blocks
 from adapters.slack.shown.kit import (
     LONGEST_NOTICE,
     LONGEST_SECTION,
@@ -20,16 +20,26 @@ from adapters.slack.shown.kit import (
     rich,
     said,
     section,
-    shortened,
 )
 from adapters.slack.words import escaped
-from core.canonical import dump
 from core.cards import Card
+from core.headlines import (
+    NOTHING_DONE,
+    card_text,
+    digest_heading,
+    digest_text,
+    looked_up,
+    report_goal,
+    report_heading,
+    report_lists,
+    report_speaker,
+    report_text,
+    report_words,
+    told,
+)
 from core.rendering import Digest, DigestLine, Notice, Progress, View
 from core.report import Line, Report
-from core.shown import on_one_line, rank
-from core.tasks import TaskState
-from core.visible import line, visible
+from core.visible import shortened
 
 STOP: Final = "command:stop"
 SHOW: Final = "command:show"
@@ -37,16 +47,10 @@ SHOW: Final = "command:show"
 
 LONGEST_WORDS: Final = 6_000
 """Of an agent's own words in its report; the file beside it has them whole."""
-LONGEST_LINE: Final = 240
-LONGEST_VALUE: Final = 60
-"""Of one argument in a line: what matters of the others shall stand there, too."""
-LONGEST_GOAL: Final = 160
 RESERVED: Final = 400
 """Characters of a report for the names of its lists, and for what they leave out."""
 MOST_LINES: Final = 24
 """Of what was done, not done, is unknown or waits; the task's story has all of them."""
-
-_SIGNS: Final = {TaskState.DONE: "✅", TaskState.FAILED: "❌", TaskState.STOPPED: "⏹️"}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -69,7 +73,7 @@ def message_of(view: View, agent: str = "") -> Message:
         case Progress():
             return Message(text=_notice(view.text), blocks=_progress(view))
         case Digest():
-            return Message(text=_notice(_digest_text(view)), blocks=digest_blocks(view))
+            return Message(text=_notice(digest_text(view)), blocks=digest_blocks(view))
         case never:
             assert_never(never)
 
@@ -91,80 +95,48 @@ def _moved(why: str | None) -> list[Block]:
 # ── the report ───────────────────────────────────────────────────────────────────────────────
 
 
-def report_text(report: Report) -> str:
-    """t-1 done: Refunded."""
-    return f"{report.task.code} {report.task.state}: {visible(report.words)}".removesuffix(": ")
-
-
 def report_blocks(report: Report, agent: str) -> list[Block]:
     """The ledger's lists first, then the agent's own words, marked as its own."""
-    task = report.task
-    sign = _SIGNS.get(task.state, "⏳")
-    top = [header(f"{sign} {task.code} {task.state}"), context(_goal(report)), *_moved(report.moved)]
+    top = [header(report_heading(report)), context(report_goal(report)), *_moved(report.moved)]
     words = _own_words(report, agent)
     room = MOST_TEXT - extent([*top, *words]) - RESERVED
     return [*top, rich(*_record(report, room)), *words]
 
 
-def _goal(report: Report) -> str:
-    goal = report.task.goal
-    return line(" ".join((goal if isinstance(goal, str) else dump(goal)).split()), LONGEST_GOAL) or "…"
-
-
 def _record(report: Report, room: int) -> list[Block]:
     """What was done, in *room* characters: the lines that have none are counted."""
-    lists = (
-        ("Done", report.done),
-        ("Not done", report.not_done),
-        ("Unknown", report.unknown),
-        ("Waiting", report.waiting),
-    )
     parts: list[Block] = []
     lines = MOST_LINES
-    for name, all_of_them in lists:
-        if all_of_them:
-            shown = [_line(one) for one in all_of_them[: max(lines, 0)]]
-            while shown and extent(shown_in := [bullets(shown)]) > room:
-                shown.pop()
-            parts.append(paragraph(said(name, "bold")))
-            if shown:
-                parts.append(bullets(shown))
-                room -= extent(shown_in)
-            if more := len(all_of_them) - len(shown):
-                parts.append(paragraph(said(f"and {more} more: /gatepost show {report.task.code}")))
-            lines -= len(shown)
+    for name, all_of_them in report_lists(report):
+        shown = [_line(one) for one in all_of_them[: max(lines, 0)]]
+        while shown and extent(shown_in := [bullets(shown)]) > room:
+            shown.pop()
+        parts.append(paragraph(said(name, "bold")))
+        if shown:
+            parts.append(bullets(shown))
+            room -= extent(shown_in)
+        if more := len(all_of_them) - len(shown):
+            parts.append(paragraph(said(f"and {more} more: /gatepost show {report.task.code}")))
+        lines -= len(shown)
     if not parts:
-        parts.append(paragraph(said("Nothing was done in the world.")))
-    if report.reads:
-        parts.append(paragraph(said(f"It looked something up {_times(report.reads)}.")))
+        parts.append(paragraph(said(NOTHING_DONE)))
+    if times := looked_up(report):
+        parts.append(paragraph(said(times)))
     return parts
-
-
-def _times(n: int) -> str:
-    return {1: "once", 2: "twice"}.get(n, f"{n:,} times")
 
 
 def _line(done: Line) -> list[Block]:
     """A call: its tool, its arguments, those that matter first, and what is to be said of it."""
-    args = done.call.args if isinstance(done.call.args, dict) else {}
-    told = ", ".join(
-        f"{shortened(visible(name), LONGEST_VALUE)} {shortened(on_one_line(args[name]), LONGEST_VALUE)}"
-        for name in sorted(args, key=rank)
-    )
-    note = f" · {shortened(visible(done.note), LONGEST_LINE)}" if done.note else ""
-    return [
-        said(shortened(visible(done.call.tool), LONGEST_VALUE), "bold"),
-        said(f" {shortened(told, LONGEST_LINE)}"),
-        *([said(note, "italic")] if note else []),
-    ]
+    words = told(done)
+    note = [said(f" · {words.note}", "italic")] if words.note else []
+    return [said(words.tool, "bold"), said(f" {words.args}"), *note]
 
 
 def _own_words(report: Report, agent: str) -> list[Block]:
     if not report.words:
         return []
-    words = shortened(visible(report.words, lines=True), LONGEST_WORDS)
-    who = f"{visible(agent)} says:" if report.own_words else "How it ended:"
-    return [rich(paragraph(said(who)), quoted(said(words)))]
+    words = shortened(report_words(report), LONGEST_WORDS)
+    return [rich(paragraph(said(report_speaker(report, agent))), quoted(said(words)))]
 
 
 # ── the small ones ───────────────────────────────────────────────────────────────────────────
@@ -180,14 +152,9 @@ def _progress(view: Progress) -> list[Block]:
     ]
 
 
-def _digest_text(view: Digest) -> str:
-    return f"{len(view.waiting)} more calls wait" if view.waiting else "Nothing of this digest waits any more"
-
-
 def digest_blocks(view: Digest) -> list[Block]:
     """A line for each call that is no message of its own; what waits can be shown."""
-    title = "Too many cards for this hour" if view.waiting else "Nothing of this waits any more"
-    made = [header(title), *_moved(view.moved)]
+    made = [header(digest_heading(view)), *_moved(view.moved)]
     more = view.more
     for n, one in enumerate(view.lines):
         block = _digest_line(one)

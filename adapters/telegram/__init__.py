@@ -1,0 +1,1 @@
+"""Telegram: a bot's messages, buttons and commands, over its Bot API."""
