@@ -23,8 +23,8 @@ from core.errors import (
 )
 from core.host import BaseHost, risks_of
 from core.ids import CallCode, CallId, OrgId, ParkId, Token, call_code, task_number
-from core.moves.people import Click, Decided, Decision, Spare, decide
-from core.parks import DecisionKind, ParkKind, Slip
+from core.moves.people import Click, Decided, Decision, Spare, amend, decide
+from core.parks import DecisionKind, Park, ParkKind, Slip
 from core.people import Person
 from core.plan import LimitKind
 from core.ports import Ids, NotFound, ParkView, Query, Store
@@ -125,6 +125,24 @@ class Desk:
             return await self.store.tasks.change(view.task.ref, move, need)
         except NotYourDecision as error:
             await self.store.parks.refused(click.token, by.who.id, by.surface, str(error))
+            raise
+
+    async def amend(self, by: Answering, view: ParkView, changes: Mapping[str, Json]) -> Park:
+        """The call *view* showed asks with *changes* in from now on: its newest park, still to be decided.
+
+        The same park where nothing is another. Checked as an edit is (C8), and raises what `decide` raises.
+        """
+        edited = self._edit(view, Decision(kind=DecisionKind.EDIT), changes)
+        assert view.call is not None
+        if edited.args == view.call.args:
+            return view.park
+        move = amend(view.park.token, edited.args, slip(self.ids), by=by.who.id, surface=by.surface)
+        try:
+            return await self.store.tasks.change(
+                view.task.ref, move, Need(token=view.park.token, roster=True)
+            )
+        except NotYourDecision as error:
+            await self.store.parks.refused(view.park.token, by.who.id, by.surface, str(error))
             raise
 
     async def reviewed(self, who: Person, view: ParkView) -> None:

@@ -33,7 +33,7 @@ from core.intake import find_task, may_stop
 from core.moves.people import Decision
 from core.parks import Choice, DecisionKind, ParkKind
 from core.people import Account, Person
-from core.ports import Clock, Ignored, NotFound, ParkView
+from core.ports import Clock, Dead, Ignored, NotFound, ParkView
 from core.proposals import storable
 from core.rendering import card_with, pairs_of, place
 from core.route import (
@@ -75,6 +75,10 @@ class Front:
     clock: Clock
     surface: str
     room: int | None = ROOM
+
+    async def knows(self, account: Account) -> bool:
+        """Whether some organization has somebody who is linked to *account*."""
+        return bool(await self.desk.store.people.everywhere(account))
 
     # ── messages ─────────────────────────────────────────────────────────────────────────────
 
@@ -187,6 +191,14 @@ class Front:
             return f"Words decide nothing. {next(iter(whys.values()))}"
         return f"Words decide nothing. Press a button on the card, or give the command `approve {mine}`."
 
+    async def kept(self, event_id: str, raw: str, why: str) -> None:
+        """What came, and is of no use to anybody, is in the inbox, dead, for people to see. Raises StoreError."""
+        key = EventKey(source=self.surface, event_id=f"unread:{event_id}")
+        body: dict[str, Json] = {"text": "", "nothing": why, "raw": storable(raw, LONGEST_WORDS)}
+        stored = await self.desk.store.inbox.receive(Event(key=key, kind=EventKind.MESSAGE, body=body))
+        if not isinstance(stored, Duplicate):
+            await self.desk.store.inbox.settle(key, Dead(error=why))
+
     # ── buttons ──────────────────────────────────────────────────────────────────────────────
 
     async def pressed(self, press: Press) -> Answer:
@@ -276,6 +288,20 @@ class Front:
         told = await answer_to(self.desk, who.name, view, decided)
         return Answer(words=told, done=told == decided_words(who.name, view, decided))
 
+    async def amended(self, press: Press) -> Answer:
+        """The call asks with what *press* changes from now on, and the answer has its card, to be decided on.
+
+        For surfaces where an edit is looked at once more. Raises BadArguments by field, StoreError: nothing is
+        changed then.
+        """
+        return await self._for(await self._presser(press), press, self._amended)
+
+    async def _amended(self, press: Press, who: Person, view: ParkView) -> Answer:
+        by = self._by(press, who)
+        await self._may_begin(by, view, press)
+        park = await self.desk.amend(by, view, edited_by(self.desk, view, press.fields or {}))
+        return Answer(views=(await card_with(self.desk, view.task.ref, {park.token}, self.room),))
+
     async def _may_begin(self, by: Answering, view: ParkView, press: Press) -> None:
         """Raises what became of the park, or whose it is, before anybody fills in what would be in vain."""
         if not view.park.open:
@@ -359,8 +385,7 @@ class Front:
         except StoreError:
             raise
         except BadArguments as error:
-            words = "\n".join(f"{k}: {v}" if k else v for k, v in error.problems.items())
-            return self._shown(Answer(words=words))
+            return self._shown(Answer(words=problems_in_words(error)))
         except GatepostError as error:
             return self._shown(Answer(words=sentence(str(error))))
 
@@ -408,6 +433,11 @@ _ASKS: Final[Mapping[str, str]] = {
     Verb.REVISE: "How should it be changed?",
     Verb.ANSWER: "What is your answer?",
 }
+
+
+def problems_in_words(error: BadArguments) -> str:
+    """What is wrong, a line for each field."""
+    return "\n".join(f"{name}: {words}" if name else words for name, words in error.problems.items())
 
 
 def sentence(words: str) -> str:

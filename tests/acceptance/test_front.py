@@ -633,6 +633,45 @@ async def test_who_comes_too_late_or_may_not_is_told_so_before_anything_is_asked
     assert (await ada.brings(stale)).words.startswith("U2 approved it at ")
 
 
+@pytest.mark.rule("C8", "I1", "I32")
+async def test_an_edit_that_is_looked_at_once_more_runs_as_it_was_shown_then(office: Office) -> None:
+    ada = await parked(office)
+    chat_ref, row = office.chat.button("t-1.1")
+    change = ada.press(row, Verb.EDIT, fields={"amount": "7.50"})
+    answer = await ada.front.amended(change)
+    (card,) = answer.views
+    assert isinstance(card, Card)
+    (shown,) = card.rows
+    amount = next(field for field in shown.fields if field.name == "amount")
+    assert (shown.code, amount.value, amount.before) == ("t-1.1v2", "7.50", "10")
+    await office.last.works()
+    assert office.world.effects == []  # nothing is decided by it
+    old = await ada.brings(ada.press(row, Verb.APPROVE, chat_ref=chat_ref))
+    assert old.words == "The card is out of date: version 2 waits now."
+    await ada.presses("t-1.1", Verb.APPROVE)
+    await office.last.works()
+    assert office.world.effects == [("refund", "A1", Decimal("7.5"))]
+
+
+@pytest.mark.rule("C8", "I14")
+async def test_an_amendment_is_checked_as_an_edit_is_and_changes_nothing_where_it_may_not(
+    office: Office,
+) -> None:
+    ada = await parked(office)
+    _, row = office.chat.button("t-1.1")
+    for text in ("ten", "-3", "250"):
+        with pytest.raises(BadArguments) as wrong:
+            await ada.front.amended(ada.press(row, Verb.EDIT, fields={"amount": text}))
+        assert set(wrong.value.problems) == {"amount"}
+    eve = office.seat(U9)
+    refused = await eve.front.amended(eve.press(row, Verb.EDIT, fields={"amount": "7"}))
+    assert refused.words.startswith("This is not yours to decide")
+    same = await ada.front.amended(ada.press(row, Verb.EDIT, fields={"amount": "10"}))
+    assert [r.code for view in same.views if isinstance(view, Card) for r in view.rows] == ["t-1.1"]
+    (park,) = (await office.story()).parks
+    assert (park.version, park.open) == (1, True)
+
+
 async def test_an_edit_that_comes_too_late_is_told_so_whatever_is_wrong_with_it(office: Office) -> None:
     ada = await parked(office)
     chat_ref, row = office.chat.button("t-1.1")

@@ -52,7 +52,7 @@ from adapters.slack.words import plain
 from core.cards import Verb
 from core.chat import SILENCE, Answer, ChatMessage, Place, Press, Typed
 from core.errors import BadArguments, ChatError, InSeveral, StoreError
-from core.front import UNKNOWN, Front, sentence
+from core.front import UNKNOWN, Front, problems_in_words, sentence
 from core.home import home
 from core.ids import Token
 from core.route import ChatKind
@@ -336,7 +336,7 @@ class Listening:
             try:
                 answer = await task
             except BadArguments as error:
-                answer = Answer(words="\n".join(f"{k}: {v}" if k else v for k, v in error.problems.items()))
+                answer = Answer(words=problems_in_words(error))
             except StoreError:
                 log.exception("a late decision was not taken")
                 answer = Answer(words="The database did not take it: nothing is decided. Try again.")
