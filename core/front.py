@@ -192,7 +192,7 @@ class Front:
         return f"Words decide nothing. Press a button on the card, or give the command `approve {mine}`."
 
     async def kept(self, event_id: str, raw: str, why: str) -> None:
-        """What came, and is of no use to anybody, is in the inbox, dead, for people to see. Raises StoreError."""
+        """What came and is of no use is in the inbox, dead, for people to see. Raises StoreError."""
         key = EventKey(source=self.surface, event_id=f"unread:{event_id}")
         body: dict[str, Json] = {"text": "", "nothing": why, "raw": storable(raw, LONGEST_WORDS)}
         stored = await self.desk.store.inbox.receive(Event(key=key, kind=EventKind.MESSAGE, body=body))
@@ -291,8 +291,8 @@ class Front:
     async def amended(self, press: Press) -> Answer:
         """The call asks with what *press* changes from now on, and the answer has its card, to be decided on.
 
-        For surfaces where an edit is looked at once more. Raises BadArguments by field, StoreError: nothing is
-        changed then.
+        For surfaces where an edit is looked at once more. Raises BadArguments by field, StoreError: then
+        nothing is changed.
         """
         return await self._for(await self._presser(press), press, self._amended)
 
