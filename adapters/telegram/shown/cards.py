@@ -1,0 +1,259 @@
+"""A card as a Telegram message: what is asked first, every argument to the character, then how to answer.
+
+What a message has no room for is left out from the end of what matters least, never of the arguments: these
+are shown whole, or their call is reviewed (I32). A long argument is a quote that opens when it is tapped.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Final
+
+from adapters.telegram.shown.buttons import answers_in_text, card_keyboard, opens, pressable
+from adapters.telegram.shown.message import Message
+from adapters.telegram.shown.text import (
+    Text,
+    bold,
+    code,
+    cut_to,
+    fits,
+    folded,
+    italic,
+    joined,
+    plain,
+    pre,
+    quote,
+    safe,
+    trimmed,
+    units,
+)
+from core.cards import Card, Row
+from core.headlines import (
+    NOT_ALL,
+    RISK_SIGNS,
+    about_task,
+    heading,
+    is_short,
+    reason_of,
+    risk_of,
+    unread,
+    unseen,
+    warned,
+    was,
+)
+from core.shown import Field, pages
+from core.visible import shortened
+from core.wording import day
+
+ROOM: Final = 900
+"""Characters of arguments that a card of one or two calls shows of each, of more the same in all.
+
+So few that with everything else, at its shortest, they always fit a message of 4,096 units: what core counts
+as shown whole is shown whole (I32)."""
+LONG: Final = 300
+LONG_LINES: Final = 6
+"""Characters and lines from which on a value is folded until it is tapped."""
+UNBROKEN: Final = 1.15
+"""How much longer a folded value may get by what breaks links in it; else it is not folded."""
+NO_LINK: Final = "Telegram opens no such address: sign in where you run Gatepost, then press the button."
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much of what stands beside the arguments is shown, in characters of each."""
+
+    heading: int = 300
+    told: int = 400  # the task's line, where it has moved, what was read from outside
+    aside: int = 600  # what is seen, would be done, was sent before, the agent's own words; 0: none of it
+    reason: int = 600  # why each call asks
+    came: int = 600  # what came of it
+    warnings: int = 1_200  # of each call
+    compact: bool = False  # the arguments of a call are one paragraph
+
+
+_ROOMS: Final = (
+    Room(),
+    Room(compact=True),
+    Room(aside=200, told=300, reason=300, came=300, warnings=600),
+    Room(aside=0, told=200, reason=200, came=200, warnings=300),
+    Room(aside=0, told=200, reason=0, came=100, warnings=100, heading=100, compact=True),
+    Room(aside=0, told=100, reason=0, came=50, warnings=30, heading=30, compact=True),
+)
+
+Shows = Callable[[Row, Room], list[Text]]
+"""The paragraphs of a row that waits."""
+
+
+def card_message(card: Card) -> Message:
+    """The message of *card*, within what Telegram takes: at the tightest, its calls are to be reviewed."""
+    for room in _ROOMS:
+        text = _text(card, room, row_parts)
+        if fits(text):
+            return Message(text=text, keyboard=card_keyboard(card), tokens=_tokens(card))
+    nothing = replace(card, rows=tuple(map(unseen, card.rows)))
+    text = folded(cut_to(_text(nothing, _ROOMS[-1], _no_room)))
+    return Message(text=cut_to(text), keyboard=card_keyboard(nothing), tokens=_tokens(card))
+
+
+def _tokens(card: Card) -> tuple[str, ...]:
+    return tuple(row.token for row in card.rows)
+
+
+# ── the whole of it ──────────────────────────────────────────────────────────────────────────
+
+
+def _text(card: Card, room: Room, shows: Shows) -> Text:
+    if len(card.rows) == 1:
+        row = card.rows[0]
+        below = [_ended(row, room)] if row.status is not None else _alone(card, row, room, shows)
+    else:
+        below = [_one_of(row, room, shows) for row in card.rows]
+        below += [_said(card, room), _told(card, room)] if card.open else []
+    return trimmed(joined([_top(card, room), *below], "\n\n"))
+
+
+def _top(card: Card, room: Room) -> Text:
+    sign = RISK_SIGNS.get(card.rows[0].risk, "") if len(card.rows) == 1 else ""
+    title = joined([plain(sign), shortened(heading(card), room.heading)], " ")
+    moved = "" if card.moved is None else f"↪ {card.moved}"
+    lines = (about_task(card), moved)
+    return joined([bold(title), *(shortened(" ".join(line.split()), room.told) for line in lines)])
+
+
+def _alone(card: Card, row: Row, room: Room, shows: Shows) -> list[Text]:
+    """Its arguments, who says what of it, why it asks and until when."""
+    return [
+        *shows(row, room),
+        _said(card, room),
+        joined([_reason(row, room), _told(card, room)]),
+        _named(row, expires=True),
+    ]
+
+
+def _ended(row: Row, room: Room) -> Text:
+    """What came of the one call of a card, and what it was."""
+    kept = [] if row.hidden else [fields_text(row, room)]
+    return joined([bold(shortened(row.status or "", room.came)), *kept, _named(row)], "\n\n")
+
+
+def _one_of(row: Row, room: Room, shows: Shows) -> Text:
+    """One call of several."""
+    title = bold(plain(f"{row.code} · "), shortened(row.title, room.heading))
+    if row.status is not None:
+        what = shortened(was(row), room.came // 4) if room.reason else ""
+        return joined([title, what, bold(shortened(row.status, room.came))])
+    return joined([title, *shows(row, room), _reason(row, room), _named(row, expires=not room.compact)])
+
+
+def _named(row: Row, *, expires: bool = False) -> Text:
+    """💳 spend · t-1.2 · expires 6 Dec, 13:04 UTC · #88b1"""
+    until = f"expires {day(row.expires_at)}" if expires and row.expires_at is not None else ""
+    parts = (plain(risk_of(row)), plain(row.code), plain(until), safe(f"#{row.short_hash}"))
+    return joined(parts, " · ")
+
+
+def _reason(row: Row, room: Room) -> Text:
+    """Why it asks; nothing of what only waits."""
+    return italic(shortened(reason_of(row), room.reason)) if room.reason else Text()
+
+
+def _said(card: Card, room: Room) -> Text:
+    """The agent's own words, marked as its own."""
+    if not room.aside or card.said is None:
+        return Text()
+    words = italic(shortened(card.said, room.aside))
+    return joined([f"{card.agent} says:", quote(words, expandable=_is_long(card.said))])
+
+
+def _told(card: Card, room: Room) -> Text:
+    """What is to be known of the task as a whole."""
+    outside = card.outside if card.outside is not None and room.reason else ""
+    return joined([shortened(outside, room.told), plain(unread(card))])
+
+
+# ── a call ───────────────────────────────────────────────────────────────────────────────────
+
+
+def row_parts(row: Row, room: Room = _ROOMS[0]) -> list[Text]:
+    """What is asked, and what speaks about it. Never empty of a call's arguments."""
+    parts = [*_question(row), fields_text(row, room)]
+    if row.hidden:
+        parts.append(bold(plain(NOT_ALL)))
+    parts.append(safe(shortened("\n".join(warned(row)), room.warnings)))
+    if room.aside:
+        parts += _beside("As it is now", row.seen, room)
+        parts += _beside("It would do this", row.preview, room)
+        if row.earlier:
+            before = (shortened(words, room.aside) for words in row.earlier)
+            parts.append(joined([bold(plain("Sent before:")), *(safe(f"• {words}") for words in before)]))
+    if row.url is not None and not opens(row.url):
+        parts.append(plain(NO_LINK))
+    return [part for part in parts if part]
+
+
+def _no_room(row: Row, room: Room) -> list[Text]:
+    """Of a row for which there is no room at all."""
+    return [bold(plain("It has no room here: Review shows it to its end."))]
+
+
+def _question(row: Row) -> list[Text]:
+    """What an agent asks, and the answers that it suggests and no button can show."""
+    if row.question is None:
+        return []
+    listed = [plain(f"{n}. ") + safe(words or "(nothing)") for n, words in enumerate(answers_in_text(row), 1)]
+    more = len(row.suggestions) - len(pressable(row))
+    left = plain(f"{more} more suggested, too long or too many for a button.") if more else Text()
+    return [bold(row.question or "(nothing)"), joined(listed), left]
+
+
+def _beside(label: str, words: str | None, room: Room) -> list[Text]:
+    if words is None:
+        return []
+    shown = shortened(words, room.aside) or "(nothing)"
+    if "\n" in shown:
+        return [joined([bold(plain(f"{label}:")), quote(shown, expandable=_is_long(shown))])]
+    return [bold(plain(f"{label}: ")) + safe(shown)]
+
+
+# ── its arguments ────────────────────────────────────────────────────────────────────────────
+
+
+def fields_text(row: Row, room: Room = _ROOMS[0]) -> Text:
+    """Every argument, in the order that matters; where there is little room as one paragraph."""
+    if room.compact:
+        return pre("".join(pages(row.fields)) + _more(row.hidden)) if row.fields else Text()
+    return joined([part for field in row.fields for part in _field(field)])
+
+
+def _field(field: Field) -> Iterator[Text]:
+    """name: value; of an edit what it was, before it."""
+    name, more = safe(field.name), plain(_more(field.hidden))
+    if all(_on_the_line(text) for text in (field.value, field.before or "")):
+        before = Text() if field.before is None else code(field.before) + plain(" → ")
+        yield name + plain(": ") + before + code(field.value) + more
+        return
+    if field.before is not None:
+        yield name + plain(", as it was proposed:")
+        yield _paragraph(field.before)
+    yield name + plain(":") + more
+    yield _paragraph(field.value)
+
+
+def _more(hidden: int) -> str:
+    return f"  … {hidden:,} more characters" if hidden else ""
+
+
+def _on_the_line(value: str) -> bool:
+    return is_short(value) or (len(value) <= LONG and "\n" not in value)
+
+
+def _paragraph(value: str) -> Text:
+    """*value* by itself: folded where it is long, unless it were then much longer."""
+    if _is_long(value):
+        made = quote(value, expandable=True)
+        if made.units <= UNBROKEN * units(value):
+            return made
+    return pre(value)
+
+
+def _is_long(value: str) -> bool:
+    return len(value) > LONG or value.count("\n") >= LONG_LINES

@@ -1,0 +1,201 @@
+"""What a card's buttons give way to while something is chosen, and what somebody is asked to write.
+
+A menu changes nothing, and needs no row: each of its buttons says all that it means. What is to be written is
+asked by a message of its own, which is answered by a reply.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from telegram import User
+
+from adapters.telegram.shown.keyboards import Button, Keyboard, Style, data, in_rows
+from adapters.telegram.shown.message import Message
+from adapters.telegram.shown.text import (
+    Text,
+    bold,
+    cut_to,
+    italic,
+    joined,
+    mention,
+    plain,
+    pre,
+    safe,
+    units,
+)
+from core.cards import LABELS, Verb
+from core.forms import Form, Input, Kind
+from core.headlines import AGAIN_TITLE
+from core.parks import Choice
+from core.shown import NOT_SET
+from core.visible import cut, shortened, visible
+
+MOST_FIELDS: Final = 40
+"""That a menu names; a command changes the others."""
+MOST_VALUES: Final = 8
+LONGEST_VALUE: Final = 30
+LONGEST_SHOWN: Final = 3_000
+"""Units of a value as it is now, where its new one is asked; the file beside it has a longer one whole."""
+LONGEST_PLACEHOLDER: Final = 64
+ENDS: Final = "Reply to this message. /cancel leaves it as it is."
+"""How each question ends; `is_question` knows it by that."""
+
+
+class Menu:
+    """What the buttons of menus do, beside the verbs of cards; all but the last two only swap buttons."""
+
+    SURE: Final = "sure"  # asks once more before an approval
+    SURE_AGAIN: Final = "sure_again"  # before it is sent again
+    BACK: Final = "back"
+    FIELD: Final = "field"  # the n-th one is to be changed
+    VALUE: Final = "value"  # to its m-th choice
+    DECLINE_NOW: Final = "decline_now"
+    DECLINE_WHY: Final = "decline_why"  # asks why, first
+
+
+def _back(token: str) -> tuple[Button, ...]:
+    return (Button(words="◀ Back", data=data(Menu.BACK, token)),)
+
+
+def declining(token: str) -> Keyboard:
+    """How a call is declined."""
+    return (
+        (Button(words="✖ Decline", data=data(Menu.DECLINE_NOW, token), style=Style.DANGER),),
+        (Button(words="💬 Say why…", data=data(Menu.DECLINE_WHY, token)),),
+        (Button(words="⏹ Decline and stop the task", data=data(Verb.DECLINE_STOP, token)),),
+        _back(token),
+    )
+
+
+def sure(token: str, verb: str) -> Keyboard:
+    """*verb*, approve or send_again, is asked once more."""
+    words = AGAIN_TITLE if verb == Choice.SEND_AGAIN else "It can't be taken back."
+    yes = Button(words=f"{words} Yes, {LABELS[verb].lower()}", data=data(verb, token), style=Style.DANGER)
+    return ((yes,), _back(token))
+
+
+# ── an edit ──────────────────────────────────────────────────────────────────────────────────
+
+
+def fields(form: Form, token: str) -> Keyboard:
+    """A button for each field that may be changed, the first ones of very many."""
+    named = [
+        Button(words=f"✏️ {asked.label or visible(asked.name)}", data=data(Menu.FIELD, token, n))
+        for n, asked in enumerate(form.inputs[:MOST_FIELDS])
+    ]
+    return (*in_rows(named, 2), _back(token))
+
+
+def values(form: Form, token: str, n: int) -> Keyboard | None:
+    """A button for each value that the n-th field may have; None where it is to be written."""
+    there = choices(form, n)
+    if not there:
+        return None
+    now = form.inputs[n]
+    named = [
+        Button(words=f"{'• ' if value == now.value else ''}{value}", data=data(Menu.VALUE, token, n, m))
+        for m, value in enumerate(there)
+    ]
+    return (*in_rows(named, 2), _back(token))
+
+
+def choices(form: Form, n: int) -> tuple[str, ...]:
+    """The few short values that the n-th field may have; none where it is to be written, or is not there."""
+    if not 0 <= n < len(form.inputs):
+        return ()
+    asked = form.inputs[n]
+    there = ("yes", "no") if asked.kind is Kind.BOOLEAN else asked.choices
+    short = all(0 < len(value) <= LONGEST_VALUE for value in there)
+    of_one = asked.kind in (Kind.BOOLEAN, Kind.CHOICE)
+    return there if of_one and short and len(there) <= MOST_VALUES else ()
+
+
+def value_of(form: Form, n: int = -1, m: int = -1) -> str | None:
+    """The m-th value of the n-th field, as its text; None where there is none any more."""
+    there = choices(form, n)
+    return there[m] if 0 <= m < len(there) else None
+
+
+# ── questions ────────────────────────────────────────────────────────────────────────────────
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """What is to be answered by a reply. *placeholder*: what stands where the reply is written.
+
+    *file*: by its name, what is asked about, where the text has its beginning alone.
+    """
+
+    text: Text
+    placeholder: str
+    file: tuple[str, str] | None = None
+
+    @classmethod
+    def again(cls, why: str) -> "Question":
+        """The same once more, since what was said does not do: *why*."""
+        return cls(text=cut_to(safe(why), LONGEST_SHOWN), placeholder="Reply once more")
+
+    def to(self, user: User | None) -> Message:
+        """As a message; in a chat of many to *user*, who is told of it."""
+        name = Text() if user is None else mention(visible(user.first_name), user.id) + plain(":")
+        return Message(text=joined([joined([name, self.text], " "), plain(ENDS)], "\n\n"))
+
+
+def is_question(text: str | None) -> bool:
+    """Whether a message of ours with that *text* asked for a reply."""
+    return text is not None and text.endswith(ENDS)
+
+
+def question_for(verb: str, code: str, asks: str = "") -> Question:
+    """What is asked before *verb* means anything. *asks*: in the words of core."""
+    words = {
+        Menu.DECLINE_WHY: f"Why is {code} declined? The agent is told.",
+        Verb.REVISE: f"How should {code} be changed? The agent proposes it anew.",
+        Verb.ANSWER: f"What is your answer to {code}?",
+    }.get(verb, f"{code}: {asks or 'what is to be said?'}")
+    placeholder = {
+        Menu.DECLINE_WHY: f"Reply with why {code} is declined",
+        Verb.REVISE: f"Reply with how {code} should change",
+        Verb.ANSWER: f"Reply with your answer to {code}",
+    }.get(verb, f"Reply about {code}")
+    return Question(text=safe(words), placeholder=_placeholder(placeholder))
+
+
+def question_for_field(asked: Input, code: str = "") -> Question:
+    """The new value of a field, what it is now, and what may be written."""
+    name, of = visible(asked.name), f" of {code}" if code else ""
+    hint = " · ".join(part for part in (_takes(asked), asked.limits, asked.description) if part)
+    top = joined([bold(plain("The new "), name, plain(f"{of}?")), italic(shortened(hint, 400))])
+    now = asked.value if asked.present else ""
+    whole = pre(now)
+    shown = cut_to(whole, LONGEST_SHOWN)
+    file = None if shown == whole else (f"{code} {name}".strip(), now)
+    label = plain("Now:" if file is None else "Now, its beginning; the file has it whole:")
+    is_now = joined([label, shown]) if now else plain(f"Now: {'nothing' if asked.present else NOT_SET}")
+    text = joined([top, is_now], "\n\n")
+    placeholder = f"Reply with the new {name}{of}, now {' '.join(now.split()) or NOT_SET}"
+    return Question(text=text, placeholder=_placeholder(placeholder), file=file)
+
+
+_TAKES: Final = {
+    Kind.NUMBER: "a number",
+    Kind.DATE: "a date, such as 2025-01-31",
+    Kind.LIST: "one a line",
+    Kind.JSON: "JSON",
+}
+
+
+def _takes(asked: Input) -> str:
+    """What may be written."""
+    if asked.choices:
+        some = "some of these, one a line" if asked.kind is Kind.LIST else "one of these"
+        return f"{some}: {', '.join(asked.choices)}"
+    return _TAKES.get(asked.kind, "")
+
+
+def _placeholder(words: str) -> str:
+    """*words* within what Telegram takes."""
+    made = shortened(words, LONGEST_PLACEHOLDER)
+    while units(made) > LONGEST_PLACEHOLDER:
+        made = f"{cut(made, len(made) - 2)}…"
+    return made

@@ -1,0 +1,22 @@
+"""A message as it is to be seen: its text, and the buttons under it."""
+
+from dataclasses import dataclass
+
+from adapters.telegram.shown.keyboards import Keyboard
+from adapters.telegram.shown.text import Text
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Message:
+    """*token*: the one park whose card it is, so that it ends with it; None of all others.
+
+    *tokens*: of all that wait on it.
+    """
+
+    text: Text
+    keyboard: Keyboard = ()
+    tokens: tuple[str, ...] = ()
+
+    @property
+    def token(self) -> str | None:
+        return self.tokens[0] if len(self.tokens) == 1 else None
