@@ -15,15 +15,13 @@ from adapters.telegram.shown.keyboards import (
     data,
     in_rows,
 )
+from adapters.telegram.shown.menus import Menu
 from adapters.telegram.shown.text import units
 from core.cards import Card, Row, Verb
 from core.headlines import asked_twice, label, offered, stands_out
 from core.parks import Choice, ParkKind
 from core.shown import share
 
-ASK_SURE: Final = "sure"
-ASK_SURE_AGAIN: Final = "sure_again"
-"""What a button does that only asks once more, of an approval and of sending again."""
 SIGNS: Final[dict[str, str]] = {
     Verb.APPROVE: "✅",
     Verb.EDIT: "✏️",
@@ -119,7 +117,7 @@ def _in_words(row: Row, before: str) -> Keyboard:
 def _button(row: Row, choice: str, words: str) -> Button:
     verb = choice
     if asked_twice(row, choice):
-        verb = ASK_SURE_AGAIN if choice == Choice.SEND_AGAIN else ASK_SURE
+        verb = Menu.SURE_AGAIN if choice == Choice.SEND_AGAIN else Menu.SURE
     return Button(words=words, data=data(verb, row.token), style=_style(row, choice))
 
 

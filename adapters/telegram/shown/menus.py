@@ -5,6 +5,7 @@ asked by a message of its own, which is answered by a reply.
 """
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final
 
 from telegram import User
@@ -41,16 +42,18 @@ ENDS: Final = "Reply to this message. /cancel leaves it as it is."
 """How each question ends; `is_question` knows it by that."""
 
 
-class Menu:
-    """What the buttons of menus do, beside the verbs of cards; all but the last two only swap buttons."""
+class Menu(StrEnum):
+    """What the buttons of a card and of its menus do beside deciding: they change what can be pressed."""
 
-    SURE: Final = "sure"  # asks once more before an approval
-    SURE_AGAIN: Final = "sure_again"  # before it is sent again
-    BACK: Final = "back"
-    FIELD: Final = "field"  # the n-th one is to be changed
-    VALUE: Final = "value"  # to its m-th choice
-    DECLINE_NOW: Final = "decline_now"
-    DECLINE_WHY: Final = "decline_why"  # asks why, first
+    DECLINE = "decline"  # asks how
+    DECLINE_NOW = "decline_now"  # declines, nothing more
+    WHY = "decline_why"  # asks why, first
+    SURE = "sure"  # asks once more before it is approved
+    SURE_AGAIN = "sure_again"  # before it is sent again
+    EDIT = "edit"  # asks which field
+    FIELD = "field"  # the n-th one is to be changed
+    VALUE = "value"  # to its m-th choice
+    BACK = "back"  # the card's own buttons
 
 
 def _back(token: str) -> tuple[Button, ...]:
@@ -61,7 +64,7 @@ def declining(token: str) -> Keyboard:
     """How a call is declined."""
     return (
         (Button(words="✖ Decline", data=data(Menu.DECLINE_NOW, token), style=Style.DANGER),),
-        (Button(words="💬 Say why…", data=data(Menu.DECLINE_WHY, token)),),
+        (Button(words="💬 Say why…", data=data(Menu.WHY, token)),),
         (Button(words="⏹ Decline and stop the task", data=data(Verb.DECLINE_STOP, token)),),
         _back(token),
     )
@@ -146,19 +149,17 @@ def is_question(text: str | None) -> bool:
     return text is not None and text.endswith(ENDS)
 
 
-def question_for(verb: str, code: str, asks: str = "") -> Question:
-    """What is asked before *verb* means anything. *asks*: in the words of core."""
-    words = {
-        Menu.DECLINE_WHY: f"Why is {code} declined? The agent is told.",
-        Verb.REVISE: f"How should {code} be changed? The agent proposes it anew.",
-        Verb.ANSWER: f"What is your answer to {code}?",
-    }.get(verb, f"{code}: {asks or 'what is to be said?'}")
-    placeholder = {
-        Menu.DECLINE_WHY: f"Reply with why {code} is declined",
-        Verb.REVISE: f"Reply with how {code} should change",
-        Verb.ANSWER: f"Reply with your answer to {code}",
-    }.get(verb, f"Reply about {code}")
-    return Question(text=safe(words), placeholder=_placeholder(placeholder))
+def question_for(verb: str, asks: str, code: str = "") -> Question:
+    """What is to be said with *verb*, in words of ours: *asks*. *code*: of what it is about."""
+    about = f" of {code}" if code else ""
+    placeholders: dict[str, str] = {
+        Verb.DECLINE: f"Reply with the reason{about}",
+        Verb.REVISE: f"Reply with the change{about}",
+        Verb.ANSWER: f"Reply with your answer{about}",
+    }
+    placeholder = placeholders.get(verb, f"Reply here{about}")
+    text = joined([plain(f"{code}:") if code else Text(), asks], " ")
+    return Question(text=text, placeholder=_placeholder(placeholder))
 
 
 def question_for_field(asked: Input, code: str = "") -> Question:
