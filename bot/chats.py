@@ -1,9 +1,9 @@
 """Who sends to the chats that are set up; the libraries of others are not loaded."""
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
-from bot.slack_settings import check_whose, is_set_up
+from bot import slack_settings, telegram_settings
 from bot.wiring import App
 from core.poster import Poster
 
@@ -11,12 +11,20 @@ from core.poster import Poster
 @asynccontextmanager
 async def chat_posters(app: App) -> AsyncIterator[Sequence[Poster]]:
     """A sender for each chat that is set up; their connections are closed afterwards. Raises ConfigError."""
-    check_whose(app.settings)
-    if not is_set_up(app.settings):
-        yield []
-        return
-    from bot.slack import slack_parts  # here: it takes as long to load as all the rest
+    slack_settings.check_whose(app.settings)
+    telegram_settings.check(app.settings)
+    posters: list[Poster] = []
+    async with AsyncExitStack() as closing:
+        if slack_settings.is_set_up(app.settings):
+            from bot.slack import slack_parts  # here: it takes as long to load as all the rest
 
-    async with slack_parts(app) as slack:
-        assert slack is not None
-        yield [slack.poster(app.process_name())]
+            slack = await closing.enter_async_context(slack_parts(app))
+            assert slack is not None
+            posters.append(slack.poster(app.process_name()))
+        if telegram_settings.is_set_up(app.settings):
+            from bot.telegram import telegram_parts
+
+            telegram = await closing.enter_async_context(telegram_parts(app))
+            assert telegram is not None
+            posters.append(telegram.poster(app.process_name()))
+        yield posters

@@ -40,6 +40,7 @@ PATHS: Mapping[str, tuple[str, ...]] = {
     "/slack/events": ("POST",),
     "/slack/install": ("GET",),
     "/slack/oauth_redirect": ("GET",),
+    "/telegram/updates": ("POST",),
 }
 HOST = "0.0.0.0"
 BACKLOG = 2048  # uvicorn's own

@@ -4,6 +4,8 @@ A wrong value is refused by its variable's name, never shown; no file is read, s
 runs with is what its environment says.
 """
 
+import hashlib
+import hmac
 import os
 import re
 import secrets
@@ -24,6 +26,8 @@ SHORTEST_SECRET_KEY = 32
 
 _QUEUE = QueueSettings()
 _SCHEMES = ("sqlite", "sqlite+aiosqlite", "postgres", "postgresql", "postgresql+asyncpg")
+_BOT_TOKEN = re.compile(r"[1-9][0-9]{0,18}:[A-Za-z0-9_-]{20,}")
+_WEBHOOK_SECRET = re.compile(rf"[A-Za-z0-9_-]{{{SHORTEST_KEY},256}}")
 _CLASS = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
@@ -65,6 +69,21 @@ def _key(value: SecretStr) -> SecretStr:
 def _secret_key(value: SecretStr) -> SecretStr:
     if any(len(key) < SHORTEST_SECRET_KEY for key in _keys_in(value)):
         raise ValueError(f"one is shorter than {SHORTEST_SECRET_KEY} characters; make one with {MAKE_A_KEY}")
+    return value
+
+
+def _bot_token(value: SecretStr) -> SecretStr:
+    if _BOT_TOKEN.fullmatch(value.get_secret_value()) is None:
+        raise ValueError("write the token that @BotFather gave you: a number, a colon, and letters after it")
+    return value
+
+
+def _webhook_secret(value: SecretStr) -> SecretStr:
+    if not _keys_in(value) or any(_WEBHOOK_SECRET.fullmatch(key) is None for key in _keys_in(value)):
+        raise ValueError(
+            f"Telegram takes letters, digits, _ and -, {SHORTEST_KEY} to 256 of them; make one with "
+            f"{MAKE_A_KEY}"
+        )
     return value
 
 
@@ -139,6 +158,17 @@ class Settings(BaseSettings):
     slack_api_url: Annotated[str, AfterValidator(_http_url)] = Field(
         default="https://slack.com/api/", description="where Slack's Web API is"
     )
+    telegram_bot_token: Annotated[SecretStr, AfterValidator(_bot_token)] | None = Field(
+        default=None, description="the bot's token, from @BotFather"
+    )
+    telegram_secret: Annotated[SecretStr, AfterValidator(_webhook_secret)] | None = Field(
+        default=None,
+        description="what Telegram sends with each update; two, with a comma, while it is rotated; "
+        "without it one is made of the bot's token",
+    )
+    telegram_api_url: Annotated[str, AfterValidator(_http_url)] = Field(
+        default="https://api.telegram.org", description="where Telegram's Bot API is"
+    )
     lease_seconds: float = Field(
         default=60.0,
         ge=1,
@@ -197,6 +227,13 @@ class Settings(BaseSettings):
         return () if self.slack_signing_secret is None else _keys_in(self.slack_signing_secret)
 
     @property
+    def telegram_secrets(self) -> tuple[str, ...]:
+        """Those that an update may come with; Telegram is told the first."""
+        if self.telegram_secret is not None:
+            return _keys_in(self.telegram_secret)
+        return () if self.telegram_bot_token is None else (_made_of(self.telegram_bot_token),)
+
+    @property
     def queue(self) -> QueueSettings:
         return QueueSettings(max_running=self.max_running, age_seconds=self.age_seconds)
 
@@ -214,6 +251,7 @@ class Settings(BaseSettings):
         if self.secret_key is not None:
             found |= {f"SECRET_KEY:{n}": key for n, key in enumerate(_keys_in(self.secret_key), 1)}
         found |= {f"SLACK_SIGNING_SECRET:{n}": key for n, key in enumerate(self.slack_signing_secrets, 1)}
+        found |= {f"TELEGRAM_SECRET:{n}": key for n, key in enumerate(self.telegram_secrets, 1)}
         passwords = dict.fromkeys(_passwords(self.database_url))
         return found | {f"DATABASE_URL:{n}": password for n, password in enumerate(passwords, 1)}
 
@@ -228,6 +266,13 @@ class Settings(BaseSettings):
             )
             for name, field in type(self).model_fields.items()
         ]
+
+
+def _made_of(token: SecretStr) -> str:
+    """A secret that whoever has *token* can make again, and nobody can make *token* of."""
+    return hmac.new(
+        token.get_secret_value().encode(), b"gatepost: telegram's updates", hashlib.sha256
+    ).hexdigest()
 
 
 def _words(error: ValidationError) -> list[str]:

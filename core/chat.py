@@ -111,8 +111,8 @@ class Answer:
     """What its sender alone is shown at once: words, a table, or views; nothing at all where all are empty.
 
     *done*: what was pressed is done, and its card says all that the words say. *asks*: what is still to be
-    said before it is done. *form*: the fields to edit. *pages*: the whole of what a card had no room for; who
-    was shown them (`Front.saw`) may approve it.
+    said before it is done. *form*: the fields to edit. *about*: the code of the call that it is about.
+    *pages*: the whole of what a card had no room for; who was shown them (`Front.saw`) may approve it.
     """
 
     words: str = ""
@@ -121,6 +121,7 @@ class Answer:
     views: tuple[View, ...] = ()
     asks: str | None = None
     form: Form | None = None
+    about: str = ""
     pages: tuple[str, ...] = ()
 
 

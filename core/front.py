@@ -35,7 +35,7 @@ from core.parks import Choice, DecisionKind, ParkKind
 from core.people import Account, Person
 from core.ports import Clock, Dead, Ignored, NotFound, ParkView
 from core.proposals import storable
-from core.rendering import card_with, pairs_of, place
+from core.rendering import Rendering, View, card_with, pairs_of, place
 from core.route import (
     Blank,
     ChatKind,
@@ -277,10 +277,10 @@ class Front:
                 press = replace(press, words=_suggested(view, press.suggestion))
             case Verb.EDIT if press.fields is None:
                 await self._may_begin(by, view, press)
-                return Answer(form=shown_form(self.desk, self._form(view)))
+                return Answer(form=shown_form(self.desk, self._form(view)), about=code_of(view))
         if (asks := _asks(press)) is not None:
             await self._may_begin(by, view, press)
-            return Answer(asks=asks)
+            return Answer(asks=asks, about=code_of(view))
         changes = None
         if press.fields is not None and view.park.open:  # else what became of it is said, not what is wrong
             changes = edited_by(self.desk, view, press.fields)
@@ -318,6 +318,26 @@ class Front:
             return
         with suppress(DecisionError):
             await self.desk.reviewed(who, await self.desk.find(who, press.token))
+
+    async def is_posted(self, chat_ref: str) -> bool:
+        """Whether what stands in that message is revised by itself as its rows change."""
+        return await self.desk.store.outbox.at(self.surface, chat_ref) is not None
+
+    async def view_of(self, press: Press) -> View | None:
+        """What the message that was pressed is to show now; None where that is nothing, or not for them."""
+        who = await self._presser(press)
+        try:
+            found = None if who is None else await self.desk.find(who, press.token)
+        except ParkNotFound:
+            found = None
+        if who is None or found is None:
+            return None
+        post = await self.desk.store.outbox.at(self.surface, press.chat_ref or "")
+        if post is not None and post.org == who.org:
+            return await Rendering(desk=self.desk, room=self.room).view(post)
+        story = await self.desk.store.ledger.story(found.task.ref)
+        newest = [p.token for p in story.parks if found.call is not None and p.call_id == found.call.id]
+        return await card_with(self.desk, found.task.ref, {*newest, press.token}, self.room)
 
     async def _whole(self, who: Person, view: ParkView) -> Answer:
         """The whole of the call's arguments. Raises NotYourDecision."""

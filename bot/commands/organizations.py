@@ -38,7 +38,7 @@ async def create(name: str, owner: str, time_zone: str) -> None:
         actor = f"operator:{terminal_user()}"
         await app.store.people.create(made, owner, code_digest(code), CODE_SECONDS, actor=actor)
     say_of(name, f" is there, and {visible(owner)} owns it.")
-    show_code(owner, code)
+    await show_code(owner, code)
 
 
 async def list_organizations() -> None:

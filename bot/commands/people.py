@@ -13,7 +13,7 @@ from bot.commands.session import SURFACE, console, say_of, session, terminal_use
 from bot.redaction import settings_from
 from bot.wiring import opened
 from core.codes import CODE_SECONDS, code_digest, new_code
-from core.errors import RosterError
+from core.errors import ChatError, RosterError
 from core.names import named, same
 from core.people import Account, Person, Role, Roster
 from core.ports import BadCode
@@ -90,10 +90,10 @@ async def invite(name: str, roles: Sequence[Role], as_: str | None) -> None:
         roster = await people.save(here.who, org, change, surface=SURFACE)
     person = named(roster, name)
     say_of(person.name, f" is invited: {roles_words(person.roles)}.")
-    show_code(person.name, code)
+    await show_code(person.name, code)
 
 
-def show_code(name: str, code: str) -> None:
+async def show_code(name: str, code: str) -> None:
     """The one-time code, and where to say it."""
     screen = console()
     hours = f"{CODE_SECONDS / 3600:g}"
@@ -102,7 +102,22 @@ def show_code(name: str, code: str) -> None:
     )
     screen.print(Text(f"    {code}\n", style="bold"))
     screen.print(f"In their terminal:      python -m bot people join {code}", soft_wrap=True)
-    screen.print(f"In Slack or Telegram:   /gatepost join {code}", soft_wrap=True)
+    screen.print(f"In Slack:               /gatepost join {code}", soft_wrap=True)
+    screen.print(f"In Telegram:            {await _in_telegram(code)}", soft_wrap=True)
+
+
+async def _in_telegram(code: str) -> str:
+    """A link that says the code to the bot, where this process can learn the bot's name; else the command."""
+    token = (settings := settings_from(os.environ)).telegram_bot_token
+    if token is None:
+        return f"/join {code}"
+    from adapters.telegram.client import bot_client  # here: it takes a while to load
+
+    async with bot_client(token.get_secret_value(), settings.telegram_api_url) as client:
+        try:
+            return f"https://t.me/{await client.username()}?start={code}"
+        except ChatError:
+            return f"/join {code}"
 
 
 async def link(name: str, account: str, as_: str | None) -> None:

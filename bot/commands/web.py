@@ -2,12 +2,11 @@
 
 import os
 
+from bot.faces import chat_faces, check
 from bot.leaving import Leaving
 from bot.process import log_to_stderr
 from bot.redaction import settings_from
 from bot.serving import serve
-from bot.slack import slack_faces
-from bot.slack_settings import check
 
 
 async def web() -> None:
@@ -15,4 +14,4 @@ async def web() -> None:
     log_to_stderr()
     settings = settings_from(os.environ)
     check(settings)
-    await serve(settings, slack_faces, leaving=Leaving())
+    await serve(settings, chat_faces, leaving=Leaving())

@@ -1,0 +1,1 @@
+"""What people do in Telegram: parsed, sorted out, brought to the front, and answered."""

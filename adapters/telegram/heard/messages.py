@@ -1,0 +1,157 @@
+"""What people write in Telegram: a command is done, a reply to a question is taken, words are in the inbox.
+
+A command never comes from words that were passed on, nor from whom nobody can tell: an administrator who
+hides, a channel, another bot.
+"""
+
+import logging
+from dataclasses import dataclass, replace
+from typing import Final
+
+from telegram import Message, User
+
+from adapters.telegram.heard.prompting import STILL_OPEN, Prompting
+from adapters.telegram.heard.telling import Telling
+from adapters.telegram.heard.updates import (
+    CHANNEL_FEED,
+    Said,
+    Us,
+    account_of,
+    answered_by,
+    chat_message,
+    command_in,
+    is_ours,
+    is_passed_on,
+    kind_of,
+    place_of,
+    where,
+    words,
+)
+from core.chat import SILENCE, Answer, ChatMessage, Typed
+from core.commands import BY_NAME
+from core.front import UNKNOWN, Front
+from core.route import ChatKind, is_new, number_named
+
+log = logging.getLogger(__name__)
+
+HIDDEN: Final = (
+    "I can't tell who you are: turn off “Remain anonymous” in your administrator rights, and say it again."
+)
+AS_CHANNEL: Final = "I can't tell who you are: write as yourself, not as a channel."
+BOT: Final = "I listen to people only."
+PASSED_ON: Final = "I do no command that was passed on: type it yourself."
+WELCOME: Final = (
+    "This bot acts for its owners, and asks them first. If you are to use it, an owner gives you a code: "
+    "open the link that came with it, or say /join and the code."
+)
+HERE: Final = (
+    "This chat is called telegram:{here}. To have the cards of an agent here: "
+    "python -m bot org route AGENT telegram:{here}"
+)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Messages:
+    front: Front
+    prompting: Prompting
+    telling: Telling
+
+    async def said(self, message: Message, event_id: str, us: Us) -> None:
+        """What *message* asks for is done or stored, and its writer was told. Raises StoreError."""
+        user = message.from_user
+        if user is None or message.is_automatic_forward or user.id == CHANNEL_FEED or user.id == us.id:
+            return
+        said = self._command(message, us)
+        if (why := _why_nobody(message, user)) is not None:
+            await self._refused(message, user, said, us, why)
+        elif said is not None:
+            await self._typed(message, user, said, event_id, us)
+        elif is_passed_on(message) and words(message, us)[0].startswith("/"):
+            if kind_of(message) is ChatKind.DIRECT:
+                await self._tell(message, user, Answer(words=PASSED_ON))
+        elif await self.prompting.answered(message, user, words(message, us)[0], event_id, us):
+            return
+        else:
+            await self._heard(message, user, event_id, us)
+
+    # ── words ────────────────────────────────────────────────────────────────────────────────
+
+    async def _heard(self, message: Message, user: User, event_id: str, us: Us) -> None:
+        told = chat_message(message, user, event_id, us)
+        if told is None:
+            return
+        alone = kind_of(message) is ChatKind.DIRECT and message.reply_to_message is None
+        apart = is_new(told.text) or number_named(told.text) is not None
+        if alone and not apart and await self.prompting.is_open(where(message), user):
+            answer = Answer(words=STILL_OPEN)
+        else:
+            answer = await self.front.said(told)
+        await self._tell(message, user, answer)
+
+    async def _tell(self, message: Message, user: User, answer: Answer) -> None:
+        await self.telling.tell(where(message), user.id, answer, reply_to=message.message_id)
+
+    # ── commands ─────────────────────────────────────────────────────────────────────────────
+
+    def _command(self, message: Message, us: Us) -> Said | None:
+        """The command for us in *message*. Among others a bare name that we don't have is for another bot."""
+        said = command_in(message)
+        if said is None or (
+            said.bot is None and kind_of(message) is not ChatKind.DIRECT and not _is_known(said)
+        ):
+            return None
+        return said
+
+    async def _typed(self, message: Message, user: User, said: Said, event_id: str, us: Us) -> None:
+        if said.bot is not None and not us.is_named(said.bot):
+            return  # it is another bot's
+        answer = await self._done(message, user, said, event_id, us)
+        await self._tell(message, user, answer)
+
+    async def _done(self, message: Message, user: User, said: Said, event_id: str, us: Us) -> Answer:
+        """What a command is answered with. `/stop` alone is said to the task of the chat, as words are."""
+        if said.name == "cancel":
+            return await self.prompting.cancelled(where(message), user)
+        if said.name == "stop" and not said.rest:
+            told = chat_message(message, user, event_id, us)
+            return SILENCE if told is None else await self.front.said(_addressed(told))
+        line = said.line
+        if said.name in ("start", "settings"):
+            code = said.rest if said.name == "start" else ""
+            line = f"join {code}" if code else "help"
+        typed = Typed(account=account_of(user), event_id=event_id, text=line, place=place_of(message))
+        answer = await self.front.typed(typed)
+        if line == "help" and said.name == "start":
+            return _greeted(answer, message)
+        return answer
+
+    async def _refused(self, message: Message, user: User, said: Said | None, us: Us, why: str) -> None:
+        """Nobody is listened to whom we can't tell; they hear so where they spoke to us, and no bot twice."""
+        commanded = said is not None and (said.bot is None or us.is_named(said.bot))
+        named = words(message, us)[1] or is_ours(answered_by(message), us)
+        if commanded or (named and why != BOT):
+            await self._tell(message, user, Answer(words=why))
+
+
+def _is_known(said: Said) -> bool:
+    return said.name in BY_NAME or said.name in ("cancel", "start", "settings")
+
+
+def _addressed(message: ChatMessage) -> ChatMessage:
+    return replace(message, text="stop", addressed=True)
+
+
+def _why_nobody(message: Message, user: User) -> str | None:
+    """Why nobody can tell who wrote *message*; None where somebody can."""
+    if message.sender_chat is not None:
+        return HIDDEN if message.sender_chat.id == message.chat.id else AS_CHANNEL
+    return BOT if user.is_bot else None
+
+
+def _greeted(answer: Answer, message: Message) -> Answer:
+    """What opening the chat is answered with: who is unknown hears how to be known, others where they are."""
+    if answer.words == UNKNOWN:
+        return Answer(words=WELCOME)
+    if kind_of(message) is ChatKind.DIRECT:
+        return answer
+    return Answer(words=HERE.format(here=where(message)))

@@ -1,0 +1,96 @@
+"""What one person is told: where they are alone with us all of it, among others only what concerns no call.
+
+Telegram has nothing that one person alone sees in a group: what an answer shows of calls goes to their
+private chat, and where they never opened one they are told how.
+"""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from telegram import ForceReply
+
+from adapters.telegram.client import SURFACE
+from adapters.telegram.places import Spot
+from adapters.telegram.sending import Sending
+from adapters.telegram.shown.answers import messages_of
+from adapters.telegram.shown.message import Message
+from core.chat import Answer
+from core.errors import ChatBusy, ChatError, ChatForbidden, ChatGone
+from core.front import Front
+from core.ids import Token
+from core.people import Route
+from core.ports import Clock
+
+log = logging.getLogger(__name__)
+
+PATIENCE_SECONDS: Final = 5.0
+"""How long an answer waits, once, where Telegram asks it to; later nobody waits for it any more."""
+ELSEWHERE: Final = "I sent it to you alone."
+NOT_BEGUN: Final = "This is for you alone: open t.me/{bot}, press Start, and say it again."
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Telling:
+    front: Front
+    sending: Sending
+    clock: Clock
+
+    async def tell(self, where: Spot, user: int, answer: Answer, *, reply_to: int | None = None) -> bool:
+        """*user*, who did something in *where*, is told *answer*; whether all of it got there.
+
+        *reply_to*: their message. What can't be sent is not: nobody waits for it later.
+        """
+        messages = messages_of(answer)
+        if not messages:
+            return True
+        if where.private or _concerns_no_call(answer):
+            return await self.send(where, messages, reply_to=None if where.private else reply_to)
+        try:
+            await self._sent(Spot(chat=user), messages, None)
+        except (ChatForbidden, ChatGone):
+            bot = await self.sending.client.username()
+            await self.send(where, messages_of(Answer(words=NOT_BEGUN.format(bot=bot))), reply_to=reply_to)
+            return False
+        except ChatError as error:
+            log.warning("an answer could not be sent: %s", error)
+            return False
+        await self.send(where, messages_of(Answer(words=ELSEWHERE)), reply_to=reply_to)
+        return True
+
+    async def send(self, where: Spot, messages: Sequence[Message], *, reply_to: int | None = None) -> bool:
+        """*messages* are in *where*, whoever reads there; whether they are."""
+        try:
+            await self._sent(where, messages, reply_to)
+        except ChatError as error:
+            log.warning("an answer could not be sent: %s", error)
+            return False
+        return True
+
+    async def _sent(self, where: Spot, messages: Sequence[Message], reply_to: int | None) -> None:
+        """What is a card ends with the others of its call from here on. Raises ChatError, StoreError."""
+        for message in messages:
+            there = await self.one(where, message, reply_to=reply_to)
+            if message.token is not None:
+                place = Route(surface=SURFACE, ref=str(where.around))
+                await self.front.desk.store.outbox.copied(Token(message.token), place, str(there))
+
+    async def one(
+        self, where: Spot, message: Message, *, reply_to: int | None = None, asks: ForceReply | None = None
+    ) -> Spot:
+        """*message* is in *where*; what it is called. Raises ChatError."""
+        await self.sending.counted(where)
+        plain = replace(message, text=message.text.plain)
+        try:
+            return await self.sending.send(where, message, plain, reply_to=reply_to, asks=asks)
+        except ChatBusy as busy:
+            if busy.retry_after_seconds > PATIENCE_SECONDS:
+                raise
+            await self.clock.sleep(busy.retry_after_seconds)
+            return await self.sending.send(where, message, plain, reply_to=reply_to, asks=asks)
+
+
+def _concerns_no_call(answer: Answer) -> bool:
+    """It says no more than those there may know: a decision, which its card tells as well, or a refusal."""
+    return answer.table is None and not answer.views and not answer.pages
