@@ -155,7 +155,7 @@ class Post:
     """A message that should exist on a surface; *chat_ref* once it does.
 
     *tried*: where it should have been before. *shown_at*: when it first got to its route, by itself or in
-    the digest of that hour.
+    the digest of that hour. *copy_of*: the key of the card that it shows once more, elsewhere.
     """
 
     id: PostId
@@ -172,10 +172,16 @@ class Post:
     attempts: int
     tried: tuple[Tried, ...] = ()
     shown_at: datetime | None = None
+    copy_of: str | None = None
 
     @property
     def place(self) -> Route:
         return Route(surface=self.surface, ref=self.route)
+
+    @property
+    def on_request(self) -> bool:
+        """Somebody else than the poster has sent it: it is edited while it is there, and never posted."""
+        return self.copy_of is not None and self.shown_at == ON_REQUEST
 
     @property
     def folded(self) -> bool:
@@ -216,7 +222,19 @@ class Outbox(Protocol):
         ...
 
     async def learn(self, park_token: Token, surface: str, chat_ref: str) -> None:
-        """The card with this park's button is the message *chat_ref*, if it belongs on *surface* (K19)."""
+        """The card with this park's button is the message *chat_ref*, if it belongs on *surface* (K19).
+
+        Nothing is learnt of a message that some post is known to be.
+        """
+        ...
+
+    async def copied(self, park_token: Token, to: Route, chat_ref: str) -> None:
+        """The message *chat_ref*, which somebody else than the poster sent to *to*, shows this park's card.
+
+        It alone of the card's parks, by the number of its call, whatever version; or, of a park without a
+        call, the card of its round. It is revised whenever the card is, and due at once where the park is
+        open no more. A copy counts in no hour, is never folded, posted, or shown elsewhere (I39).
+        """
         ...
 
     async def reroute(self, post: Post, to: Route | None, error: str) -> None:
@@ -231,6 +249,10 @@ class Outbox(Protocol):
 
         Messages of the old one can't be edited any more: what is revised is posted anew.
         """
+        ...
+
+    async def at(self, surface: str, chat_ref: str) -> Post | None:
+        """The post that is the message *chat_ref*, if one is."""
         ...
 
     async def cards_shown(self, org: OrgId, route: Route) -> int:

@@ -131,8 +131,7 @@ class Poster:
     async def _deliver(self, post: Post) -> None:
         """*post* is there, or due again later, or elsewhere, or dead."""
         if post.attempts > TRIES:  # it broke each time: no other place mends it
-            await self.desk.store.outbox.reroute(post, None, "tried too often")
-            await self._nowhere(post, "tried too often")
+            await self._given_up(post, "tried too often")
             return
         view = await self._rendering.view(post)
         if view is None or await self._is_recalled(post):
@@ -148,7 +147,9 @@ class Poster:
             case Sent() | Later():
                 await self._settle(post, outcome)
             case Lost(error=error):
-                await self._elsewhere(post, view, error)
+                await (
+                    self._elsewhere(post, view, error) if post.copy_of is None else self._over(post, error)
+                )
             case never:
                 assert_never(never)
 
@@ -171,8 +172,10 @@ class Poster:
             try:
                 return await self.surface.update(view, post.route, post.chat_ref)
             except ChatGone:
-                if not _matters(view):
+                if post.on_request or not _matters(view):
                     raise
+        elif post.on_request:
+            raise ChatGone("the message is gone")
         return await self.surface.post(view, post.route)
 
     async def _settle(self, post: Post, outcome: Sent | Later | Dead) -> None:
@@ -182,7 +185,7 @@ class Poster:
 
     async def _is_folded(self, post: Post) -> bool:
         """A card stands in a digest: as it did, or since its place has had its cards for this hour (I39)."""
-        if post.kind is not PostKind.CARD or post.chat_ref:
+        if post.kind is not PostKind.CARD or post.chat_ref or post.copy_of is not None:
             return False
         if post.shown_at is not None:
             return post.folded
@@ -196,6 +199,19 @@ class Poster:
         return token is not None and await self.desk.store.outbox.recall(token)
 
     # ── dead places ──────────────────────────────────────────────────────────────────────────
+
+    async def _given_up(self, post: Post, error: str) -> None:
+        """*post* is dead where it is."""
+        if post.copy_of is not None:
+            await self._over(post, error)
+            return
+        await self.desk.store.outbox.reroute(post, None, error)
+        await self._nowhere(post, error)
+
+    async def _over(self, copy: Post, error: str) -> None:
+        """Nothing more is done for *copy*: what it shows is shown where its card is."""
+        gone: Sent | Dead = Sent(chat_ref=copy.chat_ref or "") if copy.on_request else Dead(error=error)
+        await self._settle(copy, gone)
 
     async def _elsewhere(self, post: Post, view: View, error: str) -> None:
         """What matters is due at its next place; else, or where there is none, *post* is dead."""

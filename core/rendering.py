@@ -168,16 +168,23 @@ def report_of(story: Story, roster: Roster, episode: int, ending: Json = None) -
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a card is about: a round of an episode, or one owner call by its number."""
+    """What a card is about: a round of an episode, or one owner call by its number.
+
+    *alone*: the number of the one call of these that it shows; None: it shows all.
+    """
 
     episode: int
     round: int | None
     owner_call: int | None = None
+    alone: int | None = None
 
 
 def place_of(post: Post) -> Place:
     """What the card *post* is about."""
-    return Place(post.episode, post.round, None if post.body is None else post.body["call"])
+    number = None if post.body is None else post.body["call"]
+    if post.copy_of is not None:
+        return Place(post.episode, post.round, alone=number)
+    return Place(post.episode, post.round, number)
 
 
 def card_of(desk: Desk, story: Story, roster: Roster, place: Place, room: int | None = None) -> Card | None:
@@ -213,6 +220,8 @@ def pairs_of(story: Story) -> Sequence[tuple[Park, Call | None]]:
 
 
 def _is_on(park: Park, call: Call | None, place: Place) -> bool:
+    if place.alone is not None:
+        return call is not None and call.number == place.alone
     here = (place.episode, place.round)
     if call is None:  # about the task itself: a limit
         return (park.shown.get("episode"), park.shown.get("round")) == here

@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
+from adapters.store.copies import is_copied
 from adapters.store.engine import Database, upsert
 from adapters.store.order import place
 from adapters.store.roster import routing_of
@@ -200,26 +201,32 @@ async def _write_posts(
 
     A revision of a dead post is due again. One that is being sent stays so: whoever sends it sees
     the newer revision when it settles, so two never send one post at once. One that takes its time, and is
-    due already, is due no later.
+    due already, is due no later. What copies a card is revised with it, by a statement of its own only where
+    there is such a copy.
     """
     roster = None
     for intent in intents:
         if intent.asks and roster is None:
             roster = await routing_of(conn, work.organization, task)
         route = thread(task) if roster is None else first_route(roster, task, asks=intent.asks)
-        own = (posts.c.org == task.org, posts.c.dedup_key == intent.dedup_key, posts.c.task_id == task.id)
+        own = (posts.c.org == task.org, posts.c.task_id == task.id)
+        copies = (*own, posts.c.copy_of == intent.dedup_key)
         if route is None:  # what is somewhere already stays there
             if not intent.once:
-                await conn.execute(update(posts).where(*own).values(_revised(intent, at)))
+                shown = or_(posts.c.dedup_key == intent.dedup_key, copies[-1])
+                await conn.execute(update(posts).where(*own, shown).values(_revised(intent, at)))
             continue
         statement = db.insert(posts).values(_post_row(db, task, route, intent, at))
         if intent.once:
             await conn.execute(statement.on_conflict_do_nothing())
             continue
-        upsert = statement.on_conflict_do_update(
-            index_elements=[posts.c.org, posts.c.dedup_key], set_=_revised(intent, at), where=own[-1]
-        )
-        await _exactly_one(conn, upsert, f"post {intent.dedup_key}")
+        key, values = [posts.c.org, posts.c.dedup_key], _revised(intent, at)
+        upsert = statement.on_conflict_do_update(index_elements=key, set_=values, where=own[-1])
+        written = (await conn.execute(upsert.returning(is_copied(task, intent)))).one_or_none()
+        if written is None:
+            raise StoreError(f"post {intent.dedup_key} is not as it was read")
+        if written.copied:
+            await conn.execute(update(posts).where(*copies).values(values))
 
 
 def _revised(intent: PostIntent, at: datetime) -> dict[str, ColumnElement[Any] | Any]:

@@ -26,12 +26,15 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store import rates
+from adapters.store.copies import copy_row, on_request
 from adapters.store.engine import Database
 from adapters.store.readable import taken
-from adapters.store.rows import Row, post_of, task_of, tried_row
+from adapters.store.rows import Row, call_of, park_of, post_of, task_of, tried_row
 from adapters.store.tables import approval_routes, calls, parks, posts, tasks
+from core.calls import Call
 from core.ids import OrgId, PostId, Token
-from core.moves.common import CARD_PRIO, card_key
+from core.moves.common import CARD_PRIO, card_key_of
+from core.parks import Park
 from core.people import Route
 from core.ports import ON_REQUEST, Dead, Later, Maybe, Post, Sent, Tried
 from core.routes import DIGEST_SECONDS, HOUR, digest_key, hour_of
@@ -82,12 +85,41 @@ class SqlOutbox:
         """The first message heard of is the card; of two (K18) the other one only answers clicks."""
 
         async def body(conn: AsyncConnection) -> None:
+            named = select(posts.c.id).where(posts.c.surface == surface, posts.c.chat_ref == chat_ref)
+            if (await conn.execute(named.limit(1))).one_or_none() is not None:
+                return
             card = await _card_of(conn, park_token)
             if card is not None:
                 unknown = (*card, posts.c.surface == surface, posts.c.chat_ref.is_(None))
                 await conn.execute(update(posts).where(*unknown).values(chat_ref=chat_ref))
 
         await self._db.write(body)
+
+    async def copied(self, park_token: Token, to: Route, chat_ref: str) -> None:
+        """Under the task's lock, so that a card is revised before there is a copy, or together with it."""
+        this = parks.c.token == park_token
+
+        async def body(conn: AsyncConnection) -> None:
+            its_task = exists().where(this, parks.c.org == tasks.c.org, parks.c.task_id == tasks.c.id)
+            locked = (await conn.execute(select(tasks).where(its_task).with_for_update())).mappings()
+            if (row := locked.one_or_none()) is None:
+                return
+            park = park_of((await conn.execute(select(parks).where(this))).mappings().one())
+            copy = copy_row(task_of(row), park, await _call_of(conn, park), to, chat_ref)
+            if copy is not None:
+                made = {"id": self._db.ids.new(), "due_at": await self._db.now(conn)}
+                await conn.execute(self._db.insert(posts).values({**copy, **made}).on_conflict_do_nothing())
+
+        await self._db.write(body)
+
+    async def at(self, surface: str, chat_ref: str) -> Post | None:
+        this = (posts.c.surface == surface, posts.c.chat_ref == chat_ref)
+
+        async def body(conn: AsyncConnection) -> Post | None:
+            row = (await conn.execute(select(posts).where(*this).limit(1))).mappings().one_or_none()
+            return None if row is None else post_of(row)
+
+        return await self._db.read(body)
 
     # ── elsewhere ────────────────────────────────────────────────────────────────────────────
 
@@ -113,8 +145,8 @@ class SqlOutbox:
                 there = (table.c.surface == surface, _inside(column, old))
                 values: dict[str, Any] = {column.name: new + func.substr(column, len(old) + 1)}
                 if table is posts:
-                    known = posts.c.chat_ref.is_not(None)
-                    values["shown_at"] = case((known, None), else_=posts.c.shown_at)
+                    again = posts.c.chat_ref.is_not(None) & ~on_request()
+                    values["shown_at"] = case((again, None), else_=posts.c.shown_at)
                     values["chat_ref"] = None
                 await conn.execute(update(table).where(*there).values(values))
             await rates.moved(self._db, conn, surface, old, new)
@@ -326,16 +358,24 @@ async def _folded_card(conn: AsyncConnection, token: Token) -> Post | None:
 
 async def _card_of(conn: AsyncConnection, token: Token) -> tuple[ColumnElement[bool], ...] | None:
     """Which post is the card with the button of *token*, if there is such a park."""
-    park = (await conn.execute(select(parks).where(parks.c.token == token))).one_or_none()
-    if park is None:
+    row = (await conn.execute(select(parks).where(parks.c.token == token))).mappings().one_or_none()
+    if row is None:
         return None
-    cards = (posts.c.org == park.org, posts.c.task_id == park.task_id, posts.c.kind == PostKind.CARD.value)
+    park = park_of(row)
+    cards = (
+        posts.c.org == park.org,
+        posts.c.task_id == park.task_id,
+        posts.c.kind == PostKind.CARD.value,
+        posts.c.copy_of.is_(None),
+    )
     if park.call_id is None:  # about the task itself: on its newest card
         newest = select(func.max(posts.c.id)).where(*cards).scalar_subquery()
         return (*cards, posts.c.id == newest)
-    its_call = select(calls).where(calls.c.org == park.org, calls.c.id == park.call_id)
-    call = (await conn.execute(its_call)).one()
     its_task = select(tasks).where(tasks.c.org == park.org, tasks.c.id == park.task_id)
     task = task_of((await conn.execute(its_task)).mappings().one())
-    number = call.number if call.round is None else None
-    return (*cards, posts.c.dedup_key == card_key(task, call.episode, call.round, number))
+    return (*cards, posts.c.dedup_key == card_key_of(task, park, await _call_of(conn, park)))
+
+
+async def _call_of(conn: AsyncConnection, park: Park) -> Call | None:
+    its_call = select(calls).where(calls.c.org == park.org, calls.c.id == park.call_id)
+    return None if park.call_id is None else call_of((await conn.execute(its_call)).mappings().one())

@@ -419,6 +419,7 @@ def post_of(row: Row) -> Post:
         attempts=row["attempts"],
         tried=tuple(map(_tried_of, row["tried"] or ())),
         shown_at=row["shown_at"],
+        copy_of=row["copy_of"],
     )
 
 

@@ -405,12 +405,14 @@ posts = Table(
     Column("state", Text, nullable=False, server_default="due"),  # due, sending, sent, maybe, dead
     _count("epoch"),
     _words_or_none("error"),
+    _words_or_none("copy_of"),  # the dedup_key of the card that it shows once more, elsewhere
     _version(),
     UniqueConstraint("org", "dedup_key"),
     _index("ix_posts_due", "due_at", where="rev > sent_rev AND state <> 'dead'"),
     _index("ix_posts_chat_ref", "surface", "chat_ref"),
     _index("ix_posts_task", "org", "task_id"),
     _index("ix_posts_shown", "org", "surface", "route", "shown_at"),
+    _index("ix_posts_copies", "org", "copy_of", where="copy_of IS NOT NULL"),
 )
 
 inbox = Table(

@@ -9,7 +9,7 @@ from core.agents import Agent
 from core.calls import Call, CallState, Outcome
 from core.ids import CallId, Run
 from core.parks import Park, ParkKind, ParkState, shown_hash
-from core.people import Person, Roster
+from core.people import Person, Roster, Route
 from core.plan import AskModel, RunState, next_step, run_state, runnable
 from core.tasks import Json, MessageKind, Origin, Prio, Task, TaskState
 from core.work import Change, Entry, Fenced, Lost, NewMessage, PostIntent, PostKind, Spend, TaskEvent, Work
@@ -135,6 +135,20 @@ def card_key(task: Task, episode: int, round_: int | None, number: int | None = 
     """A card is per (task, round, route); an owner call has one of its own."""
     place = f"{episode}.{round_}" if number is None else f"call.{number}"
     return f"card:{task.id}:{place}"
+
+
+def card_key_of(task: Task, park: Park, call: Call | None) -> str | None:
+    """The key of the card that *park* of *call* is shown on; None: it is on none."""
+    if call is not None:
+        return card_key(task, call.episode, call.round, call.number if call.round is None else None)
+    if "episode" not in park.shown:
+        return None
+    return card_key(task, park.shown["episode"], park.shown["round"])
+
+
+def copy_key(to: Route, chat_ref: str) -> str:
+    """A message that was sent on request is one copy, of one card."""
+    return f"copy:{to.surface}:{chat_ref}"
 
 
 def cards_of(work: Work, parks: Iterable[Park]) -> tuple[PostIntent, ...]:

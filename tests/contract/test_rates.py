@@ -92,7 +92,8 @@ async def test_a_chat_that_is_held_takes_nothing_for_so_long_and_a_shorter_hold_
     rates = planted.store.rates
     await rates.hold("telegram", CHAT, 300)
     await rates.hold("telegram", CHAT, 5)
-    for limits in ({CHAT: []}, {"": [A_SECOND], CHAT: [MINUTE]}):
+    every: list[dict[str, list[Rate]]] = [{CHAT: []}, {"": [A_SECOND], CHAT: [MINUTE]}]
+    for limits in every:
         assert 290 < await rates.take("telegram", limits) <= 300
     assert await rates.take("telegram", {"": [A_SECOND]}) == 0.0
     await planted.update("rates", {"held_until": await planted.now()})
@@ -110,7 +111,7 @@ async def test_a_surface_that_is_held_holds_every_chat(planted: Planted) -> None
 async def test_of_many_processes_that_take_at_once_so_many_may_go(planted: Planted) -> None:
     rates = planted.store.rates
     few, own = Rate(5, 3600), Rate(2, 3600)
-    limits = [{"": [few], f"-{n % 4}": [own]} for n in range(24)]
+    limits: list[dict[str, list[Rate]]] = [{"": [few], f"-{n % 4}": [own]} for n in range(24)]
     waits = await asyncio.gather(*(rates.take("telegram", one) for one in limits))
     assert waits.count(0.0) == 5
 

@@ -16,7 +16,20 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from adapters.store import SqlStore
 from core.model import ModelReply, Request
-from core.ports import Inbox, Leases, Ledger, Model, Outbox, Parks, People, Queue, Secrets, Tasks
+from core.ports import (
+    Inbox,
+    Leases,
+    Ledger,
+    Model,
+    Outbox,
+    Parks,
+    People,
+    Prompts,
+    Queue,
+    Rates,
+    Secrets,
+    Tasks,
+)
 from core.poster import Surface
 from core.rendering import View
 
@@ -200,6 +213,8 @@ class MortalStore:
         self.ledger = cast(Ledger, _Port(mortal, "ledger", real.ledger))
         self.leases = cast(Leases, _Port(mortal, "leases", real.leases))
         self.secrets = cast(Secrets, _Port(mortal, "secrets", real.secrets))
+        self.rates = cast(Rates, _Port(mortal, "rates", real.rates))
+        self.prompts = cast(Prompts, _Port(mortal, "prompts", real.prompts))
 
     async def close(self) -> None:
         await self._real.close()

@@ -13,7 +13,20 @@ from core.errors import StoreError
 from core.front import Front
 from core.host import BaseHost
 from core.ids import Run, TaskRef, WorkerId
-from core.ports import Inbox, Leases, Ledger, Outbox, Parks, People, Queue, Secrets, Store, Tasks
+from core.ports import (
+    Inbox,
+    Leases,
+    Ledger,
+    Outbox,
+    Parks,
+    People,
+    Prompts,
+    Queue,
+    Rates,
+    Secrets,
+    Store,
+    Tasks,
+)
 from core.poster import Poster, Surface
 from core.redact import Redactor
 from core.testing import CountingIds
@@ -226,6 +239,8 @@ class _Ports:
         self.ledger = cast(Ledger, _Port(process, "ledger", real.ledger))
         self.leases = cast(Leases, _Port(process, "leases", real.leases))
         self.secrets = cast(Secrets, _Port(process, "secrets", real.secrets))
+        self.rates = cast(Rates, _Port(process, "rates", real.rates))
+        self.prompts = cast(Prompts, _Port(process, "prompts", real.prompts))
 
     async def close(self) -> None:
         """The database stays."""

@@ -1,19 +1,24 @@
 """Posts on a chat whose places die, whose hours are full, and whose answers come late."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from core.cards import Card
 from core.errors import ChatBusy, ChatError, ChatForbidden, ChatGone
+from core.ids import ParkId, Token
+from core.model import ModelReply, Request
+from core.parks import ParkState
 from core.people import Route
 from core.ports import ParkView
 from core.poster import SENDING_SECONDS, TRIES
-from core.rendering import Digest, Notice, Progress, View
+from core.rendering import Digest, Notice, Progress, View, card_with
 from core.report import Report
 from core.routes import CARDS_AN_HOUR
 from core.tasks import Task
-from tests.unit.square import EVE, SURFACE, Board, Host, Square
+from core.testing import calls, says
+from tests.unit.square import EVE, SURFACE, Board, Host, Refunder, Square
 
 OPS = Route(surface=SURFACE, ref="C9")
 HOUR = 3600.0
@@ -151,6 +156,114 @@ async def test_a_report_falls_to_whoever_asked(square: Square) -> None:
     await square.deliver()
     (report,) = [view for view in square.board.at("@UE") if isinstance(view, Report)]
     assert report.moved == "Shown here since it could not be shown in C1 on slack (archived)."
+
+
+# ── copies ───────────────────────────────────────────────────────────────────────────────────
+
+ASKED = Route(surface=SURFACE, ref="C5")
+
+
+async def copied(square: Square, task: Task, name: str = "a1") -> Token:
+    """Somebody asked to see what waits of *task*, and the message *name* in C5 is the answer."""
+    token = (await square.view(task)).park.token
+    square.board.messages[name] = ("C5", await card_with(square.desk, task.ref, {token}))
+    await square.store.outbox.copied(token, ASKED, name)
+    return token
+
+
+@pytest.mark.rule("K20")
+async def test_a_card_that_was_shown_on_request_ends_with_the_card(square: Square) -> None:
+    task = await square.ask()
+    await square.deliver()
+    await copied(square, task)
+    await square.deliver()
+    assert (open_cards(square.board, "C1"), open_cards(square.board, "C5")) == (["t-1.1"], ["t-1.1"])
+    await square.approve(task)
+    await square.deliver()
+    assert (open_cards(square.board, "C1"), open_cards(square.board, "C5")) == ([], [])
+    assert len(square.board.cards("C5")) == 1
+
+
+class Pair(Refunder):
+    async def reply(self, request: Request) -> ModelReply:
+        if request.turns[-1].role == "tool":
+            return says("Done.")
+        return calls(("refund", {"n": 1}), ("refund", {"n": 2}))
+
+
+async def test_a_copy_shows_its_call_alone_in_whatever_version(square: Square) -> None:
+    square.host.model = Pair()
+    task = await square.ask()
+    await square.deliver()
+    await copied(square, task)
+    assert open_cards(square.board, "C1") == ["t-1.1", "t-1.2"]
+    view = await square.view(task)
+    rows = square.store.rows
+    with rows.transaction():
+        rows.parks.update(replace(view.park, state=ParkState.SUPERSEDED))
+        rows.parks.insert(replace(view.park, id=ParkId("p2"), token=Token("new"), version=2))
+    await square.say(task)
+    await square.deliver()
+    (card,) = square.board.cards("C5")
+    assert [(row.code, row.token) for row in card.rows] == [("t-1.1v2", "new")]
+    assert open_cards(square.board, "C1") == ["t-1.1v2", "t-1.2"]
+
+
+@DIE
+@pytest.mark.parametrize("error", [ChatGone("deleted"), ChatForbidden("blocked")])
+async def test_a_copy_whose_message_is_gone_is_over_and_nobody_is_told(
+    square: Square, error: ChatError
+) -> None:
+    task = await square.ask()
+    await square.deliver()
+    await copied(square, task)
+    square.board.gone["a1"] = error
+    await square.say(task)
+    await square.deliver()
+    assert len(square.board.at("C5")) == 1
+    assert square.board.cards("@UA") == []
+    (row,) = square.store.rows.posts.under("message", SURFACE, "a1")
+    assert (row.state, row.post.rev, row.sent_rev) == ("sent", 2, 2)
+    assert square.host.told == []
+    await square.store.outbox.move(SURFACE, "C5", "C6")
+    await square.say(task)
+    await square.deliver()
+    assert square.board.at("C6") == []
+
+
+@DIE
+async def test_a_copy_that_breaks_each_time_is_over_and_nobody_is_told(square: Square) -> None:
+    task = await square.ask()
+    await square.deliver()
+    await copied(square, task)
+    square.board.gone["a1"] = ChatError("the chat is down")
+    await square.say(task)
+    for _ in range(TRIES):
+        await square.deliver(HOUR)
+    (row,) = square.store.rows.posts.under("message", SURFACE, "a1")
+    assert (row.state, row.owed) == ("sent", False)
+    await square.say(task)
+    (row,) = square.store.rows.posts.under("message", SURFACE, "a1")
+    with square.store.rows.transaction():  # by processes that die of it
+        square.store.rows.posts.update(replace(row, post=replace(row.post, attempts=TRIES + 1)))
+    await square.deliver()
+    (row,) = square.store.rows.posts.under("message", SURFACE, "a1")
+    assert (row.state, row.owed, square.host.told) == ("sent", False, [])
+
+
+@pytest.mark.rule("I39")
+async def test_copies_count_in_no_hour_and_are_in_no_digest(square: Square) -> None:
+    tasks = [await square.ask(chat=None) for _ in range(CARDS_AN_HOUR)]
+    await square.deliver()
+    for n, task in enumerate(tasks):
+        await square.store.outbox.copied((await square.view(task)).park.token, OPS, f"a{n}")
+    square.cards_go_to(OPS)
+    late = await square.ask(chat=None)
+    for task in tasks:
+        await square.say(task)
+    await square.digested()
+    assert open_cards(square.board, "C9") == [f"{t.code}.1" for t in (*tasks, late)]
+    assert not any(isinstance(view, Digest) for view in square.board.at("C9"))
 
 
 # ── how it goes ──────────────────────────────────────────────────────────────────────────────

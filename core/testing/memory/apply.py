@@ -133,10 +133,13 @@ def receive(rows: Rows, event: Event, at: datetime) -> bool:
 def _write_posts(rows: Rows, work: Work, task: Task, intents: Iterable[PostIntent], at: datetime) -> None:
     """Each intent is a post at its first route, or the next revision of the one it was, where that is.
 
-    One that is said once stays as it was; of one that has nowhere to go nothing is written.
+    One that is said once stays as it was; of one that has nowhere to go nothing is written. What copies a
+    card is revised with it.
     """
     for intent in intents:
         before = rows.posts.one("dedup", task.org, intent.dedup_key)
+        for copy in rows.posts.under("copies", task.org, intent.dedup_key):
+            rows.posts.update(_revised(copy, intent, at))
         if before is not None and before.post.task_id == task.id:
             if not intent.once:
                 rows.posts.update(_revised(before, intent, at))

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from core.ids import OrgId, PostId, TaskRef, Token
-from core.moves.common import CARD_PRIO, card_key
+from core.moves.common import CARD_PRIO, card_key_of, copy_key
 from core.parks import Park
 from core.people import Route
 from core.ports import ON_REQUEST, Dead, Later, Maybe, Post, Sent, Tried
@@ -46,13 +46,48 @@ class MemoryOutbox:
             with self._rows.transaction():
                 self._rows.posts.update(_settled(row, rev, outcome, self._rows.now()))
 
+    async def at(self, surface: str, chat_ref: str) -> Post | None:
+        there = (row.post for row in self._rows.posts)
+        return next((post for post in there if (post.surface, post.chat_ref) == (surface, chat_ref)), None)
+
     async def learn(self, park_token: Token, surface: str, chat_ref: str) -> None:
         """The first message heard of is the card; of two (K18) the other one only answers clicks."""
+        if self._rows.posts.under("message", surface, chat_ref):
+            return
         park = self._rows.parks.one("token", park_token)
         card = None if park is None else self._card_of(park)
         if card is not None and card.post.surface == surface and card.post.chat_ref is None:
             with self._rows.transaction():
                 self._rows.posts.update(replace(card, post=replace(card.post, chat_ref=chat_ref)))
+
+    async def copied(self, park_token: Token, to: Route, chat_ref: str) -> None:
+        park = self._rows.parks.one("token", park_token)
+        task = None if park is None else self._rows.task(TaskRef(org=park.org, task_id=park.task_id))
+        if park is None or task is None:
+            return
+        call = None if park.call_id is None else self._rows.calls.get(park.org, park.call_id)
+        card, key = card_key_of(task, park, call), copy_key(to, chat_ref)
+        if card is None or self._rows.posts.one("dedup", park.org, key) is not None:
+            return
+        post = Post(
+            id=PostId(self._rows.ids.new()),
+            org=park.org,
+            task_id=park.task_id,
+            kind=PostKind.CARD,
+            episode=park.shown["episode"] if call is None else call.episode,
+            round=park.shown["round"] if call is None else call.round,
+            surface=to.surface,
+            route=to.ref,
+            body=None if call is None else {"call": call.number},
+            rev=1,
+            chat_ref=chat_ref,
+            attempts=0,
+            shown_at=ON_REQUEST,
+            copy_of=card,
+        )
+        row = PostRow(post=post, dedup_key=key, prio=CARD_PRIO, due_at=self._rows.now())
+        with self._rows.transaction():
+            self._rows.posts.insert(replace(row, sent_rev=1, state="sent") if park.open else row)
 
     # ── elsewhere ────────────────────────────────────────────────────────────────────────────
 
@@ -85,7 +120,8 @@ class MemoryOutbox:
             for row in rows.posts:
                 ref = _renamed(row.post.route, old, new)
                 if row.post.surface == surface and ref is not None and ref != row.post.route:
-                    shown_at = row.post.shown_at if row.post.chat_ref is None else None
+                    stays = row.post.chat_ref is None or row.post.on_request
+                    shown_at = row.post.shown_at if stays else None
                     post = replace(row.post, route=ref, chat_ref=None, shown_at=shown_at)
                     rows.posts.update(replace(row, post=post))
             moved(rows, surface, old, new)
@@ -172,15 +208,14 @@ class MemoryOutbox:
     def _card_of(self, park: Park) -> PostRow | None:
         """The card with the park's button; of a park about the task itself, its newest."""
         own = self._rows.posts.under("task", park.org, park.task_id)
-        cards = [row for row in own if row.post.kind is PostKind.CARD]
+        cards = [row for row in own if row.post.kind is PostKind.CARD and row.post.copy_of is None]
         if park.call_id is None:
             return max(cards, key=lambda row: row.post.id, default=None)
         task = self._rows.task(TaskRef(org=park.org, task_id=park.task_id))
         call = self._rows.calls.get(park.org, park.call_id)
         if task is None or call is None:
             return None
-        number = call.number if call.round is None else None
-        key = card_key(task, call.episode, call.round, number)
+        key = card_key_of(task, park, call)
         return next((row for row in cards if row.dedup_key == key), None)
 
 

@@ -368,6 +368,10 @@ def _unique_of_park(park: Park) -> Iterator[Hashable]:
 def _filed_of_post(row: PostRow) -> Iterator[Hashable]:
     yield ("task", row.post.org, row.post.task_id)
     yield ("place", row.post.org, row.post.place)
+    if row.post.copy_of is not None:
+        yield ("copies", row.post.org, row.post.copy_of)
+    if row.post.chat_ref is not None:
+        yield ("message", row.post.surface, row.post.chat_ref)
     if row.owed:
         yield ("owed", row.post.surface)
     if row.state == "sending":

@@ -1,4 +1,4 @@
-"""How much goes to a chat, and what somebody was asked there."""
+"""How much goes to a chat, what somebody was asked there, and copies of cards."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -33,4 +33,9 @@ def upgrade() -> None:
         sa.Column("expires_at", Time(), nullable=False),
         sa.PrimaryKeyConstraint("surface", "chat", "account", name=op.f("pk_prompts")),
         sa.UniqueConstraint("surface", "chat_ref", name=op.f("uq_prompts_surface_chat_ref")),
+    )
+    op.add_column("posts", sa.Column("copy_of", sa.Text(), nullable=True))
+    copies = sa.text("copy_of IS NOT NULL")
+    op.create_index(
+        "ix_posts_copies", "posts", ["org", "copy_of"], sqlite_where=copies, postgresql_where=copies
     )
