@@ -81,7 +81,7 @@ class Belonging(Pressing):
             )
         new = self.add_group(group.title)
         new.members, new.bot_status = dict(group.members), group.bot_status
-        leaving = self.post(group, sender=self._owner(group), service={"migrate_to_chat_id": new.id})
+        leaving = self.post(group, sender=self.somebody(group), service={"migrate_to_chat_id": new.id})
         group.migrated_to = new.id
         arriving = self.post(
             new, sender=ANONYMOUS, sender_chat=new, service={"migrate_from_chat_id": group.id}
@@ -105,14 +105,14 @@ class Belonging(Pressing):
         before = status_of(self, chat, user)
         chat.members[user.id] = status
         self.changed()
-        return await self._told("chat_member", chat, user, self._owner(chat), before, status)
+        return await self._told("chat_member", chat, user, self.somebody(chat), before, status)
 
     async def _told(
         self, kind: str, chat: Chat, who: User, by: User | None, before: str, now: str
     ) -> list[Delivery]:
         told = {
             "chat": chat.to_json(),
-            "from": (by or self._owner(chat)).to_json(),
+            "from": (by or self.somebody(chat)).to_json(),
             "date": int(self.clock.now().timestamp()),
             "old_chat_member": membership(chat, who, before),
             "new_chat_member": membership(chat, who, now),
@@ -120,10 +120,5 @@ class Belonging(Pressing):
         return await self.tells(kind, told)
 
     async def _service(self, chat: Chat, service: Json, *, by: User | None) -> list[Delivery]:
-        message: Message = self.post(chat, sender=by or self._owner(chat), service=service)
+        message: Message = self.post(chat, sender=by or self.somebody(chat), service=service)
         return await self.hears(message)
-
-    def _owner(self, chat: Chat) -> User:
-        """Somebody who could have done that: a member, or else nobody by name."""
-        members = [self.users[user_id] for user_id in chat.members if user_id in self.users]
-        return members[0] if members else ANONYMOUS

@@ -30,8 +30,8 @@ class Delivering(World):
 
     *webhook*: what setWebhook said, None without one. *bot_url*: where requests to the webhook really go: a
     whole address, or one without a path, to which that of the webhook is added; empty: to the webhook's own.
-    *pending*: updates that nobody took yet. *held*: while True, nothing is told at all. *dropped*: updates
-    that the bot asked to forget. *refused*: deliveries that were not answered with 2xx.
+    *pending*: updates that nobody took yet. *held*: while True, nothing is told at all. *refused*:
+    deliveries that were not answered with 2xx.
     """
 
     webhook: Webhook | None = None
@@ -40,7 +40,6 @@ class Delivering(World):
     patience: float = 30.0
     held: bool = False
     pending: list[Update] = field(default_factory=list)
-    dropped: list[Update] = field(default_factory=list)
     deliveries: list[Delivery] = field(default_factory=list)
     refused: list[Delivery] = field(default_factory=list)
     _held: list[Update] = field(default_factory=list)

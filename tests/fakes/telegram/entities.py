@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
+from urllib.parse import urlsplit
 
 from tests.fakes.telegram.found import detect
 from tests.fakes.telegram.text import Marked, units
@@ -47,7 +48,9 @@ def formatted(
     for entity in given:
         if entity["type"] in OWN:
             blame("an entity that only Telegram finds", str(entity))
-    marked = Marked(text, [entity for entity in given if entity["type"] not in OWN])
+        elif entity["type"] == "text_link" and not _is_link(str(entity["url"])):
+            blame("a link to nowhere is dropped", str(entity))
+    marked = Marked(text, [entity for entity in given if _is_kept(entity)])
     marked.clean()
     marked.trim()
     if not marked.text and not empty:
@@ -96,6 +99,18 @@ def _check(entity: Any) -> None:
         raise Refused(400, f"{parsing}: unsupported type specified: {kind}", fault=True)
     if kind == "text_link" and not entity.get("url"):
         raise Refused(400, f'{parsing}: can\'t find field "url"', fault=True)
+
+
+def _is_kept(entity: Json) -> bool:
+    return entity["type"] not in OWN and (entity["type"] != "text_link" or _is_link(str(entity["url"])))
+
+
+def _is_link(url: str) -> bool:
+    """Telegram would open it: a host with a dot, or one of its own addresses."""
+    if url.lower().startswith(("tg://", "ton://")):
+        return True
+    parts = urlsplit(url if "://" in url else f"http://{url}")
+    return parts.scheme.lower() in ("http", "https", "ftp") and "." in (parts.hostname or "")
 
 
 def _nested(entities: list[Json], blame: Blame) -> list[Json]:

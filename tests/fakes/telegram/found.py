@@ -26,7 +26,8 @@ LINK: Final = re.compile(
 )
 INNER: Final = re.compile(rf"(?:tg|ton)://[A-Za-z0-9_-]{{1,253}}{PATH}", re.IGNORECASE)
 EMAIL: Final = re.compile(
-    r"(?:[a-z0-9_-]{0,26}[.+]){0,10}[a-z0-9_-]{1,35}@(?:(?:[a-z0-9][a-z0-9_-]{0,28})?[a-z0-9][.]){1,6}[a-z]{2,8}",
+    r"(?:mailto:)?((?:[a-z0-9_-]{0,26}[.+]){0,10}[a-z0-9_-]{1,35}"
+    r"@(?:(?:[a-z0-9][a-z0-9_-]{0,28})?[a-z0-9][.]){1,6}[a-z]{2,8})",
     re.IGNORECASE,
 )
 ENDINGS: Final = ".:;,('?!`"
@@ -100,9 +101,8 @@ def _links(text: str) -> Iterator[tuple[str, int, int]]:
             end = match.end("port") if match["port"] else match.start("domain") + len(domain)
         else:
             end = match.start("path") + len(path)
-        if user and not scheme and (email := EMAIL.search(text, begin, end)):
-            if email.end() == end and not path:
-                yield "email", *email.span()
+        if user and not scheme and (email := EMAIL.fullmatch(text, begin, end)):
+            yield "email", *email.span(1)
             continue
         protocol = scheme[:-3].lower() if scheme else ""
         known = next((p for p in ("https", "http", "ftp") if protocol.endswith(p)), "")

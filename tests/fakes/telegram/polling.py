@@ -26,6 +26,8 @@ async def get_updates(world: Delivering, call: Call) -> list[Json]:
     _allow(world, call)
     limit = int(call.payload.get("limit") or BATCH)
     offset = int(call.payload.get("offset") or 0)
+    if offset < 0 and len(world.pending) > -offset:
+        world.fault(call.method, "updates that waited are dropped", str(len(world.pending) + offset))
     updates = await world.polls(
         offset=offset,
         limit=max(1, min(limit, BATCH)),
@@ -92,8 +94,8 @@ def _allow(world: Delivering, call: Call) -> None:
 
 
 def _drop(world: Delivering, call: Call) -> None:
-    if call.payload.get("drop_pending_updates"):
-        world.dropped.extend(world.pending)
+    if call.payload.get("drop_pending_updates") and world.pending:
+        world.fault(call.method, "updates that waited are dropped", str(len(world.pending)))
         world.pending.clear()
 
 

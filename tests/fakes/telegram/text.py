@@ -21,6 +21,7 @@ class Positions:
     """Where each UTF-16 offset of a text lies among its characters."""
 
     def __init__(self, text: str) -> None:
+        self._text = text
         self._at: dict[int, int] = {}
         offset = 0
         for position, character in enumerate(text):
@@ -32,14 +33,11 @@ class Positions:
     def begin_of(self, entity: Json) -> int:
         """The character at which *entity* begins. Raises Refused."""
         offset = entity["offset"]
+        begins = "Bad Request: entity begins"
         if offset > self.end:
-            raise Refused(
-                400, f"Bad Request: entity begins after the end of the text at UTF-16 offset {offset}"
-            )
+            raise Refused(400, f"{begins} after the end of the text at UTF-16 offset {offset}", fault=True)
         if offset not in self._at:
-            raise Refused(
-                400, f"Bad Request: entity begins in a middle of a UTF-16 symbol at byte offset {offset}"
-            )
+            raise Refused(400, f"{begins} in {self._middle(offset)}", fault=True)
         return self._at[offset]
 
     def end_of(self, entity: Json) -> int:
@@ -47,10 +45,17 @@ class Positions:
         end = entity["offset"] + entity["length"]
         beginning = f"Bad Request: entity beginning at UTF-16 offset {entity['offset']}"
         if end > self.end:
-            raise Refused(400, f"{beginning} ends after the end of the text at UTF-16 offset {end}")
+            raise Refused(
+                400, f"{beginning} ends after the end of the text at UTF-16 offset {end}", fault=True
+            )
         if end not in self._at:
-            raise Refused(400, f"{beginning} ends in a middle of a UTF-16 symbol at byte offset {end}")
+            raise Refused(400, f"{beginning} ends in {self._middle(end)}", fault=True)
         return self._at[end]
+
+    def _middle(self, offset: int) -> str:
+        """How Telegram names a place between the two halves of a character: by the byte after it."""
+        after = self._text[: self._at[offset - 1] + 1]
+        return f"a middle of a UTF-16 symbol at byte offset {len(after.encode())}"
 
 
 class Marked:

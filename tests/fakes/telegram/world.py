@@ -98,7 +98,8 @@ class World:
         """A topic of the supergroup, which is a forum now; messages without a topic are in General."""
         if group.type != "supergroup":
             raise ValueError(f"{group.title} is no supergroup: it has no topics")
-        opened = self.post(group, service={"forum_topic_created": {"name": name, "icon_color": 7322096}})
+        created = {"forum_topic_created": {"name": name, "icon_color": 7322096}}
+        opened = self.post(group, sender=self.somebody(group), service=created)
         topic = opened.topic = group.topics[opened.id] = Topic(id=opened.id, name=name)
         return topic
 
@@ -159,6 +160,10 @@ class World:
         chat.messages.append(new)
         self.changed()
         return new
+
+    def somebody(self, chat: Chat) -> User:
+        """Who may have done what nobody is named for: the first member, or a nameless administrator."""
+        return next((self.users[user_id] for user_id in chat.members if user_id in self.users), ANONYMOUS)
 
     def opening(self, chat: Chat, topic: Topic | None) -> Message | None:
         """The message that opened *topic*, to which all in it are replies, as Telegram tells it."""
