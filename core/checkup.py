@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from core.visible import line
+
 
 class State(StrEnum):
     WELL = "well"
@@ -36,3 +38,8 @@ def unchecked(name: str, why: str, mend: str = "") -> Finding:
 def failed(findings: Iterable[Finding]) -> list[Finding]:
     """Those that are wrong."""
     return [each for each in findings if each.state is State.WRONG]
+
+
+def sentence(error: Exception) -> str:
+    """What *error* says, on one line of sane length."""
+    return line(str(error), 300)

@@ -10,10 +10,9 @@ from typing import Final
 
 import aiohttp
 
-from adapters.slack.checkup.token import sentence
 from adapters.slack.heard.route import KINDS
 from adapters.slack.heard.signed import sign
-from core.checkup import Finding, well, wrong
+from core.checkup import Finding, sentence, well, wrong
 from core.ports import Clock
 from core.visible import line, visible
 

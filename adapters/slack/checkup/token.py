@@ -16,10 +16,10 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from adapters.slack.errors import called
 from adapters.slack.heard.signed import WINDOW_SECONDS
 from adapters.slack.installed.scopes import SCOPES
-from core.checkup import Finding, unchecked, well, wrong
+from core.checkup import Finding, sentence, unchecked, well, wrong
 from core.errors import ChatBusy, ChatError
 from core.ports import Clock
-from core.visible import line, visible
+from core.visible import visible
 
 FAR_SECONDS: Final = 60
 """How far the clocks may be apart: well before Slack's requests are refused for it."""
@@ -120,11 +120,6 @@ def refusal(error: ChatError) -> str:
     data = getattr(response, "data", None)  # one that is not in JSON has none
     name = data.get("error") if isinstance(data, dict) else None
     return name if isinstance(name, str) else ""
-
-
-def sentence(error: Exception) -> str:
-    """What *error* says, on one line of sane length."""
-    return line(str(error), 300)
 
 
 def scopes(told: Told) -> Finding:

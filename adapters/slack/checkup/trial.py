@@ -11,14 +11,14 @@ from urllib.parse import urlencode, urlsplit
 from slack_sdk.web.async_client import AsyncWebClient
 
 from adapters.slack.checkup.path import ANSWER_SECONDS, FORM, Answered, Path, Unreached
-from adapters.slack.checkup.token import AGAIN, reaching, refusal, sentence
+from adapters.slack.checkup.token import AGAIN, reaching, refusal
 from adapters.slack.errors import called
 from adapters.slack.heard.actors import STRANGER
 from adapters.slack.heard.bolt import COMMAND
 from adapters.slack.shown.kit import Block, actions, button, context, header, section
 from adapters.slack.words import escaped
 from core.cards import Verb
-from core.checkup import Finding, unchecked, well, wrong
+from core.checkup import Finding, sentence, unchecked, well, wrong
 from core.commands import BY_NAME
 from core.errors import ChatError
 from core.front import UNKNOWN
