@@ -84,10 +84,10 @@ class Delivering(World):
 
         To a poller they come in their own order nevertheless, as getUpdates sorts them.
         """
+        places = range(len(self._held)) if order is None else order
+        if sorted(places) != list(range(len(self._held))):
+            raise ValueError(f"{len(self._held)} updates are held; order names each of them once")
         held, self._held, self.held = self._held, [], False
-        places = range(len(held)) if order is None else order
-        if sorted(places) != list(range(len(held))):
-            raise ValueError(f"{len(held)} updates are held; order names each of them once")
         return [delivery for place in places for delivery in await self._goes_out(held[place])]
 
     async def delivers(self, body: bytes, headers: dict[str, str]) -> Delivery:
@@ -175,6 +175,7 @@ class Delivering(World):
         finally:
             if self._poll is poll:
                 self._poll = None
+            self.changed()
         if poll.done():
             raise Refused(409, poll.result())
         taken, self._again = self._waiting()[:limit], []
