@@ -24,7 +24,7 @@ from core.ports import Story
 from core.redact import Redactor
 from core.shown import Field, beginnings, fields_of, share, shown_whole
 from core.tasks import Json, MessageKind, Task
-from core.visible import line, visible
+from core.visible import line, units, visible
 from core.wording import (
     LONGEST_ASIDE,
     LONGEST_EARLIER,
@@ -276,7 +276,7 @@ class _Rows:
         fields = self._fields(call, () if question is None else ("question", "suggestions"))
         if question is not None:
             all_of_it = Field(name="question", value=visible(args["question"], lines=True))
-            whole = room is None or len(all_of_it.value) <= room
+            whole = room is None or units(all_of_it.value) <= room
             shown, fields = fields, fields if whole else (*fields, all_of_it)
         else:
             shown = fields if whole or room is None else beginnings(fields, room)

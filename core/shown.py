@@ -13,10 +13,34 @@ from typing import Final, overload
 from core.arguments import nested_too_deep
 from core.canonical import dump, load
 from core.tasks import Json
-from core.visible import cut, raw, visible
+from core.visible import cut, raw, units, visible
 
 ROOM: Final = 2400
 """Characters of arguments that a card in a chat shows; what is longer is reviewed (threats S4, I32)."""
+
+
+class Room(int):
+    """The room of a chat whose messages are short: of the one call of a card more than of each of several.
+
+    A number, that of the one call: whoever knows no more of a room takes it for that. *several*: of all the
+    calls of a card. Very many arguments have none, however short: a name, a sign and a line take room, too.
+    """
+
+    several: int
+
+    def __new__(cls, alone: int, *, several: int) -> "Room":
+        made = super().__new__(cls, alone)
+        made.several = several
+        return made
+
+    def shared(self, together: int) -> "Room":
+        """What each of so many calls has of it."""
+        return self if together == 1 else Room(self.several // together, several=self.several)
+
+    def takes(self, fields: Sequence["Field"]) -> bool:
+        """Whether there are not too many of them; one that was edited counts as several."""
+        return sum(_EACH if field.before is None else _EACH_EDITED for field in fields) <= self
+
 
 LINE: Final = 60
 """What a line break takes of the room: a value of empty lines pushes the others out of sight as well."""
@@ -29,6 +53,9 @@ NOT_SET: Final = "(not set)"
 
 _LEAST: Final = 40
 """Of the room for each argument, where there are many."""
+_EACH: Final = 10
+_EACH_EDITED: Final = 40
+"""Of a short room for each argument at the least."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -150,12 +177,17 @@ def share(room: int | None, together: int) -> int | None:
 
     By how many asked at once, not by how many wait still: what a card showed of a call stays true.
     """
+    if isinstance(room, Room):
+        return room.shared(together)
     return room if room is None or together <= 2 else room * 2 // together
 
 
 def shown_whole(args: Mapping[str, Json], proposed: Json, room: int | None) -> bool:
     """Whether a card with *room* for them shows these arguments whole; None: it has any room (I32)."""
-    return room is None or extent(fields_of(args, proposed)) <= room
+    if room is None:
+        return True
+    fields = fields_of(args, proposed)
+    return extent(fields) <= room and (not isinstance(room, Room) or room.takes(fields))
 
 
 def extent(fields: Sequence[Field]) -> int:
@@ -164,7 +196,7 @@ def extent(fields: Sequence[Field]) -> int:
 
 
 def _extent(text: str) -> int:
-    return len(text) + LINE * text.count("\n")
+    return units(text) + LINE * text.count("\n")
 
 
 def beginnings(fields: Sequence[Field], room: int) -> tuple[Field, ...]:
@@ -187,8 +219,8 @@ def _beginning(field: Field, room: int) -> Field:
     """*field* within *room*: at most half of it for the name, the rest for its value and what it was."""
     if extent([field]) <= room:
         return field
-    name = cut(field.name, room // 2)
-    each = (room - len(name)) // (1 if field.before is None else 2)
+    name = _start(field.name, room // 2)
+    each = (room - _extent(name)) // (1 if field.before is None else 2)
     before = None if field.before is None else _start(field.before, each)
     shorter = replace(field, name=name, value=_start(field.value, each), before=before)
     return replace(shorter, hidden=_characters(field) - _characters(shorter))

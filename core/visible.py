@@ -48,6 +48,11 @@ def shortened(seen: str, most: int) -> str:
     return seen if len(seen) <= most else f"{cut(seen, most - 1)}…"
 
 
+def units(text: str) -> int:
+    """The length of *text* as chats count it: in UTF-16, where a sign outside the basic plane is two."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
 def hidden(text: str) -> str | None:
     """The first character of *text* that hides or reorders others; line breaks, tabs and emoji don't."""
     if text.isascii() and text.isprintable():

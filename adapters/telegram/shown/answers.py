@@ -15,12 +15,11 @@ from adapters.telegram.shown.text import (
     safe,
     split,
     trimmed,
-    units,
 )
 from core.cards import Card, Row
 from core.chat import Answer, Table
 from core.headlines import reviewed
-from core.visible import shortened
+from core.visible import shortened, units
 
 LONGEST_TOAST: Final = 200
 MOST_MESSAGES: Final = 10

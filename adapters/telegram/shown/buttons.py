@@ -16,11 +16,11 @@ from adapters.telegram.shown.keyboards import (
     in_rows,
 )
 from adapters.telegram.shown.menus import Menu
-from adapters.telegram.shown.text import units
 from core.cards import Card, Row, Verb
 from core.headlines import asked_twice, label, offered, stands_out
 from core.parks import Choice, ParkKind
 from core.shown import share
+from core.visible import units
 
 SIGNS: Final[dict[str, str]] = {
     Verb.APPROVE: "✅",

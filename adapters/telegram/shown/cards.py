@@ -24,7 +24,6 @@ from adapters.telegram.shown.text import (
     quote,
     safe,
     trimmed,
-    units,
 )
 from core.cards import Card, Row
 from core.headlines import (
@@ -40,15 +39,13 @@ from core.headlines import (
     warned,
     was,
 )
-from core.shown import Field, pages
-from core.visible import shortened
+from core.shown import Field, Room, pages
+from core.visible import shortened, units
 from core.wording import day
 
-ROOM: Final = 900
-"""Characters of arguments that a card of one or two calls shows of each, of more the same in all.
-
-So few that with everything else, at its shortest, they always fit a message of 4,096 units: what core counts
-as shown whole is shown whole (I32)."""
+ROOM: Final = Room(2_200, several=1_800)
+"""Of the arguments that a card shows: so little that with everything else, at its shortest, they always fit a
+message of 4,096 units. What core counts as shown whole is shown whole (I32)."""
 LONG: Final = 300
 LONG_LINES: Final = 6
 """Characters and lines from which on a value is folded until it is tapped."""
@@ -58,7 +55,7 @@ NO_LINK: Final = "Telegram opens no such address: sign in where you run Gatepost
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class Space:
     """How much of what stands beside the arguments is shown, in characters of each."""
 
     heading: int = 300
@@ -70,27 +67,27 @@ class Room:
     compact: bool = False  # the arguments of a call are one paragraph
 
 
-_ROOMS: Final = (
-    Room(),
-    Room(compact=True),
-    Room(aside=200, told=300, reason=300, came=300, warnings=600),
-    Room(aside=0, told=200, reason=200, came=200, warnings=300),
-    Room(aside=0, told=200, reason=0, came=100, warnings=100, heading=100, compact=True),
-    Room(aside=0, told=100, reason=0, came=50, warnings=30, heading=30, compact=True),
+_SPACES: Final = (
+    Space(),
+    Space(compact=True),
+    Space(aside=200, told=300, reason=300, came=300, warnings=600),
+    Space(aside=0, told=200, reason=200, came=200, warnings=300),
+    Space(aside=0, told=200, reason=0, came=100, warnings=100, heading=100, compact=True),
+    Space(aside=0, told=100, reason=0, came=50, warnings=30, heading=30, compact=True),
 )
 
-Shows = Callable[[Row, Room], list[Text]]
+Shows = Callable[[Row, Space], list[Text]]
 """The paragraphs of a row that waits."""
 
 
 def card_message(card: Card) -> Message:
     """The message of *card*, within what Telegram takes: at the tightest, its calls are to be reviewed."""
-    for room in _ROOMS:
-        text = _text(card, room, row_parts)
+    for space in _SPACES:
+        text = _text(card, space, row_parts)
         if fits(text):
             return Message(text=text, keyboard=card_keyboard(card), tokens=_tokens(card))
     nothing = replace(card, rows=tuple(map(unseen, card.rows)))
-    text = folded(cut_to(_text(nothing, _ROOMS[-1], _no_room)))
+    text = folded(cut_to(_text(nothing, _SPACES[-1], _no_room)))
     return Message(text=cut_to(text), keyboard=card_keyboard(nothing), tokens=_tokens(card))
 
 
@@ -101,47 +98,47 @@ def _tokens(card: Card) -> tuple[str, ...]:
 # ── the whole of it ──────────────────────────────────────────────────────────────────────────
 
 
-def _text(card: Card, room: Room, shows: Shows) -> Text:
+def _text(card: Card, space: Space, shows: Shows) -> Text:
     if len(card.rows) == 1:
         row = card.rows[0]
-        below = [_ended(row, room)] if row.status is not None else _alone(card, row, room, shows)
+        below = [_ended(row, space)] if row.status is not None else _alone(card, row, space, shows)
     else:
-        below = [_one_of(row, room, shows) for row in card.rows]
-        below += [_said(card, room), _told(card, room)] if card.open else []
-    return trimmed(joined([_top(card, room), *below], "\n\n"))
+        below = [_one_of(row, space, shows) for row in card.rows]
+        below += [_said(card, space), _told(card, space)] if card.open else []
+    return trimmed(joined([_top(card, space), *below], "\n\n"))
 
 
-def _top(card: Card, room: Room) -> Text:
+def _top(card: Card, space: Space) -> Text:
     sign = RISK_SIGNS.get(card.rows[0].risk, "") if len(card.rows) == 1 else ""
-    title = joined([plain(sign), shortened(heading(card), room.heading)], " ")
+    title = joined([plain(sign), shortened(heading(card), space.heading)], " ")
     moved = "" if card.moved is None else f"↪ {card.moved}"
     lines = (about_task(card), moved)
-    return joined([bold(title), *(shortened(" ".join(line.split()), room.told) for line in lines)])
+    return joined([bold(title), *(shortened(" ".join(line.split()), space.told) for line in lines)])
 
 
-def _alone(card: Card, row: Row, room: Room, shows: Shows) -> list[Text]:
+def _alone(card: Card, row: Row, space: Space, shows: Shows) -> list[Text]:
     """Its arguments, who says what of it, why it asks and until when."""
     return [
-        *shows(row, room),
-        _said(card, room),
-        joined([_reason(row, room), _told(card, room)]),
+        *shows(row, space),
+        _said(card, space),
+        joined([_reason(row, space), _told(card, space)]),
         _named(row, expires=True),
     ]
 
 
-def _ended(row: Row, room: Room) -> Text:
+def _ended(row: Row, space: Space) -> Text:
     """What came of the one call of a card, and what it was."""
-    kept = [] if row.hidden else [fields_text(row, room)]
-    return joined([bold(shortened(row.status or "", room.came)), *kept, _named(row)], "\n\n")
+    kept = [] if row.hidden else [fields_text(row, space)]
+    return joined([bold(shortened(row.status or "", space.came)), *kept, _named(row)], "\n\n")
 
 
-def _one_of(row: Row, room: Room, shows: Shows) -> Text:
+def _one_of(row: Row, space: Space, shows: Shows) -> Text:
     """One call of several."""
-    title = bold(plain(f"{row.code} · "), shortened(row.title, room.heading))
+    title = bold(plain(f"{row.code} · "), shortened(row.title, space.heading))
     if row.status is not None:
-        what = shortened(was(row), room.came // 4) if room.reason else ""
-        return joined([title, what, bold(shortened(row.status, room.came))])
-    return joined([title, *shows(row, room), _reason(row, room), _named(row, expires=not room.compact)])
+        what = shortened(was(row), space.came // 4) if space.reason else ""
+        return joined([title, what, bold(shortened(row.status, space.came))])
+    return joined([title, *shows(row, space), _reason(row, space), _named(row, expires=not space.compact)])
 
 
 def _named(row: Row, *, expires: bool = False) -> Text:
@@ -151,46 +148,46 @@ def _named(row: Row, *, expires: bool = False) -> Text:
     return joined(parts, " · ")
 
 
-def _reason(row: Row, room: Room) -> Text:
+def _reason(row: Row, space: Space) -> Text:
     """Why it asks; nothing of what only waits."""
-    return italic(shortened(reason_of(row), room.reason)) if room.reason else Text()
+    return italic(shortened(reason_of(row), space.reason)) if space.reason else Text()
 
 
-def _said(card: Card, room: Room) -> Text:
+def _said(card: Card, space: Space) -> Text:
     """The agent's own words, marked as its own."""
-    if not room.aside or card.said is None:
+    if not space.aside or card.said is None:
         return Text()
-    words = italic(shortened(card.said, room.aside))
+    words = italic(shortened(card.said, space.aside))
     return joined([f"{card.agent} says:", quote(words, expandable=_is_long(card.said))])
 
 
-def _told(card: Card, room: Room) -> Text:
+def _told(card: Card, space: Space) -> Text:
     """What is to be known of the task as a whole."""
-    outside = card.outside if card.outside is not None and room.reason else ""
-    return joined([shortened(outside, room.told), plain(unread(card))])
+    outside = card.outside if card.outside is not None and space.reason else ""
+    return joined([shortened(outside, space.told), plain(unread(card))])
 
 
 # ── a call ───────────────────────────────────────────────────────────────────────────────────
 
 
-def row_parts(row: Row, room: Room = _ROOMS[0]) -> list[Text]:
+def row_parts(row: Row, space: Space = _SPACES[0]) -> list[Text]:
     """What is asked, and what speaks about it. Never empty of a call's arguments."""
-    parts = [*_question(row), fields_text(row, room)]
+    parts = [*_question(row), fields_text(row, space)]
     if row.hidden:
         parts.append(bold(plain(NOT_ALL)))
-    parts.append(safe(shortened("\n".join(warned(row)), room.warnings)))
-    if room.aside:
-        parts += _beside("As it is now", row.seen, room)
-        parts += _beside("It would do this", row.preview, room)
+    parts.append(safe(shortened("\n".join(warned(row)), space.warnings)))
+    if space.aside:
+        parts += _beside("As it is now", row.seen, space)
+        parts += _beside("It would do this", row.preview, space)
         if row.earlier:
-            before = (shortened(words, room.aside) for words in row.earlier)
+            before = (shortened(words, space.aside) for words in row.earlier)
             parts.append(joined([bold(plain("Sent before:")), *(safe(f"• {words}") for words in before)]))
     if row.url is not None and not opens(row.url):
         parts.append(plain(NO_LINK))
     return [part for part in parts if part]
 
 
-def _no_room(row: Row, room: Room) -> list[Text]:
+def _no_room(row: Row, space: Space) -> list[Text]:
     """Of a row for which there is no room at all."""
     return [bold(plain("It has no room here: Review shows it to its end."))]
 
@@ -205,10 +202,10 @@ def _question(row: Row) -> list[Text]:
     return [bold(row.question or "(nothing)"), joined(listed), left]
 
 
-def _beside(label: str, words: str | None, room: Room) -> list[Text]:
+def _beside(label: str, words: str | None, space: Space) -> list[Text]:
     if words is None:
         return []
-    shown = shortened(words, room.aside) or "(nothing)"
+    shown = shortened(words, space.aside) or "(nothing)"
     if "\n" in shown:
         return [joined([bold(plain(f"{label}:")), quote(shown, expandable=_is_long(shown))])]
     return [bold(plain(f"{label}: ")) + safe(shown)]
@@ -217,9 +214,9 @@ def _beside(label: str, words: str | None, room: Room) -> list[Text]:
 # ── its arguments ────────────────────────────────────────────────────────────────────────────
 
 
-def fields_text(row: Row, room: Room = _ROOMS[0]) -> Text:
+def fields_text(row: Row, space: Space = _SPACES[0]) -> Text:
     """Every argument, in the order that matters; where there is little room as one paragraph."""
-    if room.compact:
+    if space.compact:
         return pre("".join(pages(row.fields)) + _more(row.hidden)) if row.fields else Text()
     return joined([part for field in row.fields for part in _field(field)])
 

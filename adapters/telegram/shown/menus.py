@@ -22,14 +22,13 @@ from adapters.telegram.shown.text import (
     plain,
     pre,
     safe,
-    units,
 )
 from core.cards import LABELS, Verb
 from core.forms import Form, Input, Kind
 from core.headlines import AGAIN_TITLE
 from core.parks import Choice
 from core.shown import NOT_SET
-from core.visible import cut, shortened, visible
+from core.visible import cut, shortened, units, visible
 
 MOST_FIELDS: Final = 40
 """That a menu names; a command changes the others."""

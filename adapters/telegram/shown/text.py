@@ -15,7 +15,7 @@ from typing import Final, TypeAlias
 
 from telegram import MessageEntity, User
 
-from core.visible import cut
+from core.visible import cut, units
 
 LONGEST: Final = 4_096
 """Of a message, in UTF-16 units."""
@@ -120,11 +120,6 @@ Part: TypeAlias = str | Text
 """A str is somebody's words: they are made `safe`."""
 
 
-def units(words: str) -> int:
-    """The length of *words* as Telegram counts it."""
-    return len(words.encode("utf-16-le", "surrogatepass")) // 2
-
-
 # ── making ───────────────────────────────────────────────────────────────────────────────────
 
 
@@ -213,8 +208,13 @@ _DROPPED: Final = re.compile("[\x00-\x09\x0b-\x1f\ud800-\udfff\u0333\u033f\u030a
 """What no text can hold, and what Telegram takes out of one or makes a blank."""
 
 
+_RING: Final = re.compile("[aAuUwy]\u030a")
+"""A letter and its ring, which there is as one sign, too: drawn alike, and not taken out."""
+
+
 def _kept(words: str) -> str:
     """*words* where what would not arrive is spelled out, as `core.visible` does with what is not seen."""
+    words = _RING.sub(lambda found: unicodedata.normalize("NFC", found[0]), words)
     return _DROPPED.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", words)
 
 
