@@ -19,6 +19,7 @@ from adapters.slack.client import Clients
 from adapters.slack.heard.actors import SURFACE
 from adapters.slack.installed.many_workspaces import ManyWorkspaces
 from adapters.slack.installed.oauth import INSTALL_PATH
+from adapters.web.outside import Outside
 from bot.checkup.deployment import named
 from bot.checkup.looking import Looking
 from bot.checkup.people import Chat, user_in
@@ -29,6 +30,7 @@ from bot.slack_settings import by_socket, check, in_several, is_set_up
 from bot.wiring import App
 from core.checkup import Finding, failed, unchecked, wrong
 from core.errors import ChatError, ConfigError
+from core.outside import Address
 from core.visible import visible
 
 NAMES: Final = (
@@ -167,10 +169,16 @@ def _path(looking: Looking, session: aiohttp.ClientSession) -> paths.Path | None
     if settings.public_url is None and settings.port == 0:
         return None
     base = settings.public_url or f"http://127.0.0.1:{settings.port}"
-    return paths.Path(
-        session=session,
-        address=f"{base.rstrip('/')}{EVENTS}",
+    address = Address(
+        post=Outside(session).post,
+        url=f"{base.rstrip('/')}{EVENTS}",
+        path=EVENTS,
         public=settings.public_url is not None,
+        chat="Slack",
+        settings="SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET",
+    )
+    return paths.Path(
+        address=address,
         signing_secrets=settings.slack_signing_secrets,
         clock=looking.clock,
     )

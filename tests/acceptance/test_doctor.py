@@ -32,6 +32,7 @@ from adapters.slack.installed.many_workspaces import ManyWorkspaces
 from adapters.slack.installed.scopes import SCOPES
 from adapters.web.background import Background
 from adapters.web.door import Door, nobody
+from adapters.web.outside import Outside
 from bot.commands.doctor import ORDER, look
 from bot.commands.session import person_for
 from bot.settings import Settings
@@ -39,6 +40,7 @@ from bot.slack import EVENTS, slack_faces, slack_parts
 from bot.wiring import opened
 from core.checkup import Finding, State
 from core.ids import OrgId
+from core.outside import Address
 from core.people import Account, Role, Route
 from core.ports import Query
 from core.roster import Add, Link, SetRoute
@@ -583,18 +585,20 @@ async def test_an_answer_that_does_not_come_in_slacks_time_is_told_as_that() -> 
         await PlainTextResponse("late")(scope, receive, send)
 
     async with served(waits) as server, aiohttp.ClientSession() as session:
-        path = paths.Path(
-            session=session,
-            address=f"http://127.0.0.1:{server.port}",
+        address = Address(
+            post=Outside(session).post,
+            url=f"http://127.0.0.1:{server.port}",
+            path=EVENTS,
             public=False,
-            signing_secrets=[SIGNING_SECRET],
-            clock=SystemClock(),
+            chat="Slack",
+            settings="all",
         )
+        path = paths.Path(address=address, signing_secrets=[SIGNING_SECRET], clock=SystemClock())
         got = await path.asked(b"", paths.FORM, seconds=0.1)
         released.set()
-    assert isinstance(got, paths.Unreached)
-    assert got.why == f"no answer from {path.address} within 0.1 s"
-    assert "how far away its database is" in got.mend
+    said, mend = path.why_not(got)
+    assert said == f"no answer from {address.url} within 0.1 s"
+    assert "how far away its database is" in mend
     assert paths.ANSWER_SECONDS == 3
 
 

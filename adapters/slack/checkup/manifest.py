@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import yaml
 
-from adapters.slack.checkup.path import without_login
 from adapters.slack.installed.scopes import SCOPES
 from core.checkup import Finding, well, wrong
+from core.outside import without_login
 from core.visible import visible
 
 PLACEHOLDER: Final = "https://YOUR-APP.example.com"

@@ -10,7 +10,7 @@ from urllib.parse import urlencode, urlsplit
 
 from slack_sdk.web.async_client import AsyncWebClient
 
-from adapters.slack.checkup.path import ANSWER_SECONDS, FORM, Answered, Path, Unreached
+from adapters.slack.checkup.path import ANSWER_SECONDS, FORM, Path
 from adapters.slack.checkup.token import AGAIN, reaching, refusal
 from adapters.slack.errors import called
 from adapters.slack.heard.actors import STRANGER
@@ -22,6 +22,7 @@ from core.checkup import Finding, sentence, unchecked, well, wrong
 from core.commands import BY_NAME
 from core.errors import ChatError
 from core.front import UNKNOWN
+from core.outside import Answered, Unanswered
 from core.people import Role
 from core.ports import Clock
 from core.visible import line, visible
@@ -111,7 +112,7 @@ class Trial:
         if self.path is None or not self._message:
             return unchecked(name, "there is nobody to type it")
         got = await self.path.asked(urlencode(self._typed()).encode(), FORM)
-        if isinstance(got, Unreached) or got.status != 200 or got.is_page:
+        if isinstance(got, Unanswered) or got.status != 200 or got.is_page:
             return wrong(name, *self.path.why_not(got))
         words = got.body.replace("\\n", " ")  # JSON's own line breaks
         if all(re.search(rf"\b{command}\b", words) for command in EVERYBODYS):
