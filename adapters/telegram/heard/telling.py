@@ -16,6 +16,7 @@ from adapters.telegram.places import Spot
 from adapters.telegram.sending import Sending
 from adapters.telegram.shown.answers import messages_of
 from adapters.telegram.shown.message import Message
+from adapters.telegram.shown.text import plain
 from core.chat import Answer
 from core.errors import ChatBusy, ChatError, ChatForbidden, ChatGone
 from core.front import Front
@@ -51,7 +52,8 @@ class Telling:
             await self._sent(Spot(chat=user), messages, None)
         except (ChatForbidden, ChatGone):
             bot = await self.sending.client.username()
-            await self.send(where, messages_of(Answer(words=NOT_BEGUN.format(bot=bot))), reply_to=reply_to)
+            begin = Message(text=plain(NOT_BEGUN.format(bot=bot)))  # our own link, to be followed
+            await self.send(where, [begin], reply_to=reply_to)
             return False
         except ChatError as error:
             log.warning("an answer could not be sent: %s", error)
@@ -81,14 +83,14 @@ class Telling:
     ) -> Spot:
         """*message* is in *where*; what it is called. Raises ChatError."""
         await self.sending.counted(where)
-        plain = replace(message, text=message.text.plain)
+        in_words = replace(message, text=message.text.plain)
         try:
-            return await self.sending.send(where, message, plain, reply_to=reply_to, asks=asks)
+            return await self.sending.send(where, message, in_words, reply_to=reply_to, asks=asks)
         except ChatBusy as busy:
             if busy.retry_after_seconds > PATIENCE_SECONDS:
                 raise
             await self.clock.sleep(busy.retry_after_seconds)
-            return await self.sending.send(where, message, plain, reply_to=reply_to, asks=asks)
+            return await self.sending.send(where, message, in_words, reply_to=reply_to, asks=asks)
 
 
 def _concerns_no_call(answer: Answer) -> bool:
