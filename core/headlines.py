@@ -82,8 +82,13 @@ def card_in_words(card: Card, leads: str = "") -> str:
             lines.append(f"{row.hidden:,} more characters are hidden here.")
         if row.question is not None:
             lines.append(row.question)
-        lines.append(f"Answer it with a command: {leads}show {row.code}, or {leads}help.")
+        lines.append(answered_with(row, leads))
     return "\n".join(lines)
+
+
+def answered_with(row: Row, leads: str = "") -> str:
+    """How *row* is answered where there are no buttons."""
+    return f"Answer it with a command: {leads}show {row.code}, or {leads}help."
 
 
 def unread(card: Card) -> str:

@@ -25,7 +25,7 @@ from adapters.telegram.shown.text import (
     safe,
     trimmed,
 )
-from core.cards import Card, Row
+from core.cards import Card, Row, Verb
 from core.headlines import (
     NOT_ALL,
     RISK_SIGNS,
@@ -49,8 +49,9 @@ message of 4,096 units. What core counts as shown whole is shown whole (I32)."""
 LONG: Final = 300
 LONG_LINES: Final = 6
 """Characters and lines from which on a value is folded until it is tapped."""
-UNBROKEN: Final = 1.15
-"""How much longer a folded value may get by what breaks links in it; else it is not folded."""
+UNBROKEN: Final = 1.1
+BROKEN: Final = 20
+"""How much longer words may get by what breaks links in them, and units beside: else they are no prose."""
 NO_LINK: Final = "Telegram opens no such address: sign in where you run Gatepost, then press the button."
 
 
@@ -73,7 +74,7 @@ _SPACES: Final = (
     Space(aside=200, told=300, reason=300, came=300, warnings=600),
     Space(aside=0, told=200, reason=200, came=200, warnings=300),
     Space(aside=0, told=200, reason=0, came=100, warnings=100, heading=100, compact=True),
-    Space(aside=0, told=100, reason=0, came=50, warnings=30, heading=30, compact=True),
+    Space(aside=0, told=100, reason=0, came=50, warnings=50, heading=30, compact=True),
 )
 
 Shows = Callable[[Row, Space], list[Text]]
@@ -189,7 +190,8 @@ def row_parts(row: Row, space: Space = _SPACES[0]) -> list[Text]:
 
 def _no_room(row: Row, space: Space) -> list[Text]:
     """Of a row for which there is no room at all."""
-    return [bold(plain("It has no room here: Review shows it to its end."))]
+    where = plain("Review") if Verb.REVIEW in row.choices else code(f"/show {row.code}")
+    return [bold(plain("It has no room here: "), where, plain(" shows it to its end."))]
 
 
 def _question(row: Row) -> list[Text]:
@@ -199,7 +201,8 @@ def _question(row: Row) -> list[Text]:
     listed = [plain(f"{n}. ") + safe(words or "(nothing)") for n, words in enumerate(answers_in_text(row), 1)]
     more = len(row.suggestions) - len(pressable(row))
     left = plain(f"{more} more suggested, too long or too many for a button.") if more else Text()
-    return [bold(row.question or "(nothing)"), joined(listed), left]
+    asked = bold(row.question or "(nothing)")
+    return [_unless_longer(asked, row.question), joined(listed), left]
 
 
 def _beside(label: str, words: str | None, space: Space) -> list[Text]:
@@ -245,11 +248,12 @@ def _on_the_line(value: str) -> bool:
 
 def _paragraph(value: str) -> Text:
     """*value* by itself: folded where it is long, unless it were then much longer."""
-    if _is_long(value):
-        made = quote(value, expandable=True)
-        if made.units <= UNBROKEN * units(value):
-            return made
-    return pre(value)
+    return _unless_longer(quote(value, expandable=True), value) if _is_long(value) else pre(value)
+
+
+def _unless_longer(made: Text, words: str) -> Text:
+    """*made* of *words*, or these to the character, where what breaks links in them makes it much longer."""
+    return made if made.units <= UNBROKEN * units(words) + BROKEN else pre(words)
 
 
 def _is_long(value: str) -> bool:

@@ -23,6 +23,7 @@ from core.cards import Card, pages
 from core.headlines import (
     NOTHING_DONE,
     RISK_SIGNS,
+    answered_with,
     card_in_words,
     digest_heading,
     looked_up,
@@ -48,6 +49,8 @@ MOST_LINES: Final = 20
 RESERVED: Final = 300
 """Units of a report for the names of its lists, and for what they leave out."""
 BUTTONS_IN_A_ROW: Final = 3
+COMMAND: Final = "/"
+"""What a command begins with."""
 
 
 def message_of(view: View, agent: str = "") -> Message:
@@ -56,7 +59,7 @@ def message_of(view: View, agent: str = "") -> Message:
         case Card():
             return card_message(view)
         case Report():
-            return Message(text=_fitted(report_message(view, agent)))
+            return Message(text=_fitted(_report(view, agent)))
         case Notice():
             return Message(text=_fitted(joined([_moved(view.moved), _notice(view)])))
         case Progress():
@@ -83,13 +86,18 @@ def in_words(view: View) -> Message:
     """The same without entities and buttons, for where Telegram does not take them; commands answer."""
     match view:
         case Card():
-            words = card_in_words(view, leads="/")
+            return Message(text=_fitted(_card_in_words(view)))
         case Report():
-            words = report_text(view)
-        case _:
-            words = message_of(view).text.words
-            return Message(text=_fitted(plain(words)))
-    return Message(text=_fitted(safe(words)))
+            return Message(text=_fitted(safe(report_text(view))))
+    return Message(text=message_of(view).text.plain)
+
+
+def _card_in_words(card: Card) -> Text:
+    """A line for each thing; the commands in them are ours, and can be sent as they stand."""
+    ours = {answered_with(row, COMMAND) for row in card.rows}
+    lines = card_in_words(card, COMMAND).split("\n")
+    made = [plain(line) if line in ours else safe(line) for line in lines]
+    return Text(tuple(run for text in made for run in (*text.runs, *plain("\n").runs)))
 
 
 def _fitted(text: Text) -> Text:
@@ -107,7 +115,7 @@ def _notice(view: Notice) -> Text:
 # ── the report ───────────────────────────────────────────────────────────────────────────────
 
 
-def report_message(report: Report, agent: str) -> Text:
+def _report(report: Report, agent: str) -> Text:
     """The ledger's lists first, then the agent's own words, marked as its own."""
     top = joined([bold(report_heading(report)), safe(report_goal(report)), _moved(report.moved)])
     words = _own_words(report)
