@@ -70,27 +70,28 @@ def rules(
 
 @org.command(
     epilog="Examples: python -m bot org route slack:T1/C1; python -m bot org route lead console:ada; "
-    "python -m bot org route lead thread"
+    "python -m bot org route lead slack:T1/C1 telegram:-100123; python -m bot org route lead thread"
 )
 def route(
-    agent: Annotated[
-        str | None,
-        typer.Argument(metavar="[AGENT]", help="Whose cards. Default: of all without an own place."),
-    ] = None,
-    place: Annotated[
-        str | None, typer.Argument(metavar="SURFACE:REF|thread", help="Where they go. Default: list all.")
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[AGENT] SURFACE:REF...|thread",
+            help="Whose cards (default: of all without an own place), and where they go: they to the first "
+            "place, copies of them to the others. Default: list all.",
+        ),
     ] = None,
     as_: As = None,
 ) -> None:
-    """Show where cards go, or send them to a channel or person instead of their task's thread."""
+    """Show where cards go, or send them to channels or people instead of their task's thread."""
     from bot.commands import organizations
 
-    if agent is None:
+    if not words:
         run(organizations.routes(as_))
-    elif place is None:
-        run(organizations.route("", agent, as_))
+    elif len(words) == 1 or ":" in words[0]:
+        run(organizations.route("", words, as_))
     else:
-        run(organizations.route(agent, place, as_))
+        run(organizations.route(words[0], words[1:], as_))
 
 
 @org.command("pause", epilog="Example: python -m bot org pause")

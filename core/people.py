@@ -89,14 +89,19 @@ class Person:
 class Roster:
     """An organization and its people, those who left included (their names stand in old decisions).
 
-    *accounts*: who is linked to what. *routes*: where the cards of an agent go, by its key; of the key
-    ``""``, those of every agent without one of its own; else to the thread of their task.
+    *accounts*: who is linked to what. *routes*: where the cards of an agent go, by its key (after the first
+    one of a key, copies of them); of the key ``""``, those of every agent without one of its own; else to the
+    thread of their task.
     """
 
     organization: Organization
     people: tuple[Person, ...]
     accounts: tuple[tuple[PersonId, Account], ...] = ()
     routes: tuple[tuple[str, Route], ...] = ()
+
+    def places(self, key: str) -> tuple[Route, ...]:
+        """Where cards of the agent *key* go, and then copies of them; none: it has no place of its own."""
+        return tuple(route for agent, route in self.routes if agent == key)
 
     def person(self, person_id: PersonId) -> Person | None:
         return next((p for p in self.people if p.id == person_id), None)

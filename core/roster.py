@@ -4,7 +4,7 @@ Pure: a store reads the roster under its lock, asks `changed`, and writes the di
 it: nothing here is a tool, so no agent changes who decides about it (threats.md S9).
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from shlex import quote
@@ -95,10 +95,14 @@ class SetRule:
 
 @dataclass(frozen=True, slots=True)
 class SetRoute:
-    """Where the cards of *agent* go, of ``""`` those of all without their own; None: to the task's thread."""
+    """Where the cards of *agent* go, of ``""`` those of all without their own; None: to the task's thread.
+
+    *also*: where copies of them go.
+    """
 
     agent: str
     route: Route | None
+    also: tuple[Route, ...] = ()
 
 
 RosterChange: TypeAlias = Add | Invite | Issue | SetRoles | Remove | Link | SetRule | SetRoute
@@ -135,10 +139,8 @@ def changed(roster: Roster, by: Person, change: RosterChange, new: PersonId) -> 
             return replace(roster, organization=_ruled(roster, change))
         case SetRoute():
             kept = tuple((agent, route) for agent, route in roster.routes if agent != change.agent)
-            if change.route is None:
-                return replace(roster, routes=kept)
-            _check_place(change.route.surface, change.route.ref)
-            return replace(roster, routes=tuple(sorted((*kept, (change.agent, change.route)), key=_first)))
+            named = [(change.agent, route) for route in _places(change)]
+            return replace(roster, routes=tuple(sorted((*kept, *named), key=_first)))
         case _:
             assert_never(change)
 
@@ -239,6 +241,20 @@ def _check_place(surface: str, ref: str) -> None:
         raise RosterError(f"{surface}:{visible(ref[:LONGEST_REF])} is no name there; copy it whole")
 
 
+def _places(change: SetRoute) -> tuple[Route, ...]:
+    """Those that *change* names, in order. Raises RosterError."""
+    if change.route is None:
+        if change.also:
+            raise RosterError("copies of cards need a place that the cards go to first")
+        return ()
+    places = (change.route, *change.also)
+    for n, route in enumerate(places):
+        _check_place(route.surface, route.ref)
+        if route in places[:n]:
+            raise RosterError(f"{route.surface}:{route.ref} is named twice")
+    return places
+
+
 def _first(pair: tuple[str, Route]) -> str:
     return pair[0]
 
@@ -334,8 +350,13 @@ def _said(roster: Roster) -> dict[str, Json]:
     }
     said |= {f"account {a.surface}:{a.ref}": person for person, a in roster.accounts}
     said |= {f"rule {r.what}": rule_row(r) for r in roster.organization.rules}
-    said |= {f"route {agent}": {"surface": r.surface, "ref": r.ref} for agent, r in roster.routes}
+    said |= {f"route {agent}": _places_said(roster.places(agent)) for agent, _ in roster.routes}
     return said
+
+
+def _places_said(places: Sequence[Route]) -> Json:
+    first, *also = ({"surface": route.surface, "ref": route.ref} for route in places)
+    return {**first, "also": also} if also else first
 
 
 def rule_row(rule: ApprovalRule) -> Json:

@@ -1,9 +1,9 @@
 """Where the posts of a task go, and where they go next if a place in a chat is dead. Pure.
 
-A card goes where its agent's or its organization's cards go, else to the thread of its task, or to an owner
-where somebody asked who may not decide. Each dead place falls to the next one, down to somebody's direct
-messages, and what is shown there says where it was meant to be. How a surface finds the place that a Route
-names is the surface's business.
+A card goes where its agent's or its organization's cards go, with copies where these go; else to the thread
+of its task, or to an owner where somebody asked who may not decide. Each dead place falls to the next one,
+down to somebody's direct messages, and what is shown there says where it was meant to be; a copy falls
+nowhere. How a surface finds the place that a Route names is the surface's business.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from core.people import Account, Person, Role, Roster, Route
-from core.ports import Tried
+from core.ports import Post, Tried
 from core.tasks import Origin, Task
 from core.visible import visible
 
@@ -49,6 +49,27 @@ def first_route(roster: Roster, task: Task, *, asks: bool) -> Route | None:
     return next_route(roster, task, ())
 
 
+def copy_routes(roster: Roster, task: Task, first: Route) -> tuple[Route, ...]:
+    """Where copies are due of a card of *task* that is due at *first*; these fall to no other place."""
+    places = roster.places(task.agent) or roster.places("")
+    return tuple(dict.fromkeys(route for route in places[1:] if route != first))
+
+
+def heard_of(cards: Sequence[Post], chat_ref: str) -> Post | None:
+    """Which of *cards*, of one park on one surface, the message *chat_ref* is, which nobody knew yet.
+
+    None where each is known to be another message; where there are several, those of its chat are meant.
+    """
+    unknown = [card for card in cards if card.chat_ref is None and not card.on_request]
+    if len(cards) > 1:
+        unknown = [card for card in unknown if _chat(card.route) == _chat(chat_ref)]
+    return unknown[0] if len(unknown) == 1 else None
+
+
+def _chat(ref: str) -> str:
+    return ref.partition(":")[0]
+
+
 def next_route(roster: Roster, task: Task, tried: Collection[Route], *, asks: bool = True) -> Route | None:
     """Where a post of *task* is due after all of *tried* were in vain, which is none of them. None: nowhere.
 
@@ -83,8 +104,8 @@ def _places(tried: Sequence[Tried]) -> str:
 
 
 def _of_cards(roster: Roster, task: Task, tried: Collection[Route]) -> Iterator[Route]:
-    by_agent = dict(roster.routes)
-    yield from (by_agent[key] for key in (task.agent, "") if key in by_agent)
+    for key in (task.agent, ""):
+        yield from roster.places(key)[:1]
     home = thread(task)
     asked = None if task.requester is None else roster.person(task.requester)
     owners = [p for p in roster.people if Role.OWNER in p.roles and not p.left]

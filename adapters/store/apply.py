@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from adapters.store.copies import is_copied
+from adapters.store.copies import copy_rows, is_copied
 from adapters.store.engine import Database, upsert
 from adapters.store.order import place
 from adapters.store.roster import routing_of
@@ -222,11 +222,15 @@ async def _write_posts(
             continue
         key, values = [posts.c.org, posts.c.dedup_key], _revised(intent, at)
         upsert = statement.on_conflict_do_update(index_elements=key, set_=values, where=own[-1])
-        written = (await conn.execute(upsert.returning(is_copied(task, intent)))).one_or_none()
+        told = upsert.returning(posts.c.rev, is_copied(task, intent))
+        written = (await conn.execute(told)).one_or_none()
         if written is None:
             raise StoreError(f"post {intent.dedup_key} is not as it was read")
         if written.copied:
             await conn.execute(update(posts).where(*copies).values(values))
+        if written.rev == 1 and roster is not None:
+            first = _post_row(db, task, route, intent, at)
+            await _insert(conn, posts, copy_rows(db, roster, task, first))
 
 
 def _revised(intent: PostIntent, at: datetime) -> dict[str, ColumnElement[Any] | Any]:

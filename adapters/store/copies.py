@@ -2,13 +2,15 @@
 
 from sqlalchemy import ColumnElement, Label, and_, exists, false
 
+from adapters.store.engine import Database
 from adapters.store.rows import Values
 from adapters.store.tables import posts
 from core.calls import Call
-from core.moves.common import CARD_PRIO, card_key_of, copy_key
+from core.moves.common import CARD_PRIO, card_key_of, copy_key, place_key
 from core.parks import Park
-from core.people import Route
+from core.people import Roster, Route
 from core.ports import ON_REQUEST
+from core.routes import copy_routes
 from core.tasks import Task
 from core.work import PostIntent, PostKind
 
@@ -24,6 +26,24 @@ def is_copied(task: Task, intent: PostIntent) -> Label[bool]:
 def on_request() -> ColumnElement[bool]:
     """Post.on_request."""
     return and_(posts.c.copy_of.is_not(None), posts.c.shown_at == ON_REQUEST)
+
+
+def copy_rows(db: Database, roster: Roster, task: Task, first: Values) -> list[Values]:
+    """The posts that show the new post *first* of *task* where its cards go, too; of a card alone."""
+    if first["kind"] != PostKind.CARD.value:
+        return []
+    places = copy_routes(roster, task, Route(surface=first["surface"], ref=first["route"]))
+    return [
+        {
+            **first,
+            "id": db.ids.new(),
+            "dedup_key": place_key(first["dedup_key"], to),
+            "surface": to.surface,
+            "route": to.ref,
+            "copy_of": first["dedup_key"],
+        }
+        for to in places
+    ]
 
 
 def copy_row(task: Task, park: Park, call: Call | None, to: Route, chat_ref: str) -> Values | None:

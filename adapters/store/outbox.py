@@ -37,11 +37,14 @@ from core.moves.common import CARD_PRIO, card_key_of
 from core.parks import Park
 from core.people import Route
 from core.ports import ON_REQUEST, Dead, Later, Maybe, Post, Sent, Tried
-from core.routes import DIGEST_SECONDS, HOUR, digest_key, hour_of
+from core.routes import DIGEST_SECONDS, HOUR, digest_key, heard_of, hour_of
 from core.work import PostKind
 
 LONGEST_WAIT_SECONDS = 3600  # whatever a surface asks for
 REPEAT_SECONDS = 5  # after a lost answer: a card or report that is there twice does no harm (K18)
+
+
+_KEY = select(posts.c.org, posts.c.dedup_key)
 
 
 class SqlOutbox:
@@ -89,9 +92,16 @@ class SqlOutbox:
             if (await conn.execute(named.limit(1))).one_or_none() is not None:
                 return
             card = await _card_of(conn, park_token)
-            if card is not None:
-                unknown = (*card, posts.c.surface == surface, posts.c.chat_ref.is_(None))
-                await conn.execute(update(posts).where(*unknown).values(chat_ref=chat_ref))
+            key = None if card is None else (await conn.execute(_KEY.where(*card))).one_or_none()
+            if key is None:
+                return
+            its = or_(posts.c.dedup_key == key.dedup_key, posts.c.copy_of == key.dedup_key)
+            cards = select(posts).where(posts.c.org == key.org, posts.c.surface == surface, its)
+            found = map(
+                post_of, (await conn.execute(cards.order_by(posts.c.id).with_for_update())).mappings()
+            )
+            if (post := heard_of(list(found), chat_ref)) is not None:
+                await _set(conn, post, {"chat_ref": chat_ref})
 
         await self._db.write(body)
 

@@ -21,7 +21,9 @@ _ACCOUNTS: Final = (
     select(accounts).where(accounts.c.org == _OF_ORG).order_by(accounts.c.surface, accounts.c.account_ref)
 )
 _ROUTES: Final = (
-    select(approval_routes).where(approval_routes.c.org == _OF_ORG).order_by(approval_routes.c.agent)
+    select(approval_routes)
+    .where(approval_routes.c.org == _OF_ORG)
+    .order_by(approval_routes.c.agent, approval_routes.c.position)
 )
 
 
@@ -78,14 +80,13 @@ async def write_roster(conn: AsyncConnection, before: Roster, after: Roster, at:
     for holder, account in sorted(set(after.accounts) - set(before.accounts), key=str):
         link = {"org": org, "surface": account.surface, "account_ref": account.ref, "person_id": holder}
         await conn.execute(insert(accounts).values(link))
-    was, now = dict(before.routes), dict(after.routes)
-    for agent in sorted(was.keys() | now.keys()):
-        if was.get(agent) == now.get(agent):
+    for agent in sorted(dict((*before.routes, *after.routes))):
+        if (places := after.places(agent)) == before.places(agent):
             continue
         this = (approval_routes.c.org == org, approval_routes.c.agent == agent)
         await conn.execute(delete(approval_routes).where(*this))
-        if (route := now.get(agent)) is not None:
-            values = {"org": org, "agent": agent, "surface": route.surface, "ref": route.ref}
+        for n, route in enumerate(places):
+            values = {"org": org, "agent": agent, "position": n, "surface": route.surface, "ref": route.ref}
             await conn.execute(insert(approval_routes).values(values))
 
 

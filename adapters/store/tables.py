@@ -176,6 +176,7 @@ approval_routes = Table(
     metadata,
     _key("org"),
     _key("agent"),  # '': of every agent without one of its own
+    Column("position", Integer, primary_key=True, autoincrement=False, server_default=text("0")),  # 1: copies
     _words("surface"),
     _words("ref"),
 )

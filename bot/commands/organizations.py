@@ -1,7 +1,7 @@
 """org create, list, rules, route: organizations, who approves what in one, and where its cards go."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from zoneinfo import available_timezones
 
 from rich import box
@@ -132,21 +132,23 @@ async def routes(as_: str | None) -> None:
     async with session(as_) as here:
         roster = await here.app.store.people.of(here.who.org)
         names = {key: agent.name for key, agent in here.app.host.agents.items()}
-    every = dict(roster.routes)
-    for agent, route in every.items():
-        if agent:
-            say_of(names.get(agent, agent), f": cards go to {_place(route)}.")
-    say_of("All others" if every.keys() - {""} else "All agents", f": cards go to {_place(every.get(''))}.")
+    own = sorted({agent for agent, _ in roster.routes if agent})
+    for agent in own:
+        say_of(names.get(agent, agent), f": cards go to {_places(roster.places(agent))}.")
+    say_of("All others" if own else "All agents", f": cards go to {_places(roster.places(''))}.")
 
 
-async def route(agent: str, place: str, as_: str | None) -> None:
-    """The cards of *agent*, or of all without a place of their own, go to *place*."""
-    to = None if place.strip() == "thread" else _route(place)
+async def route(agent: str, places: Sequence[str], as_: str | None) -> None:
+    """Cards of *agent*, or of all without a place of their own, go to the first place, copies to the rest."""
+    change = SetRoute(agent, None)
+    if [place.strip() for place in places] != ["thread"]:
+        first, *also = map(_route, places)
+        change = SetRoute(agent, first, tuple(also))
     async with session(as_) as here:
         key = _agent(here, agent)
-        roster = await here.app.store.people.save(here.who, here.who.org, SetRoute(key, to), surface=SURFACE)
+        roster = await here.app.store.people.save(here.who, here.who.org, change, surface=SURFACE)
         name = here.app.host.agents[key].name if key else "All agents without a place of their own"
-    say_of(name, f": cards go to {_place(dict(roster.routes).get(key))}.")
+    say_of(name, f": cards go to {_places(roster.places(key))}.")
 
 
 def _route(place: str) -> Route:
@@ -161,5 +163,9 @@ def _agent(here: Session, key: str) -> str:
     return key
 
 
-def _place(route: Route | None) -> str:
-    return "the thread of their task" if route is None else f"{route.surface}:{route.ref}"
+def _places(routes: Sequence[Route]) -> str:
+    """``slack:T1/C1, and copies to telegram:-100``."""
+    if not routes:
+        return "the thread of their task"
+    first, *also = (f"{route.surface}:{route.ref}" for route in routes)
+    return f"{first}, and copies to {spoken(also)}" if also else first

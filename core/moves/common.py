@@ -146,6 +146,11 @@ def card_key_of(task: Task, park: Park, call: Call | None) -> str | None:
     return card_key(task, park.shown["episode"], park.shown["round"])
 
 
+def place_key(key: str, to: Route) -> str:
+    """The copy at *to* of the card of *key*."""
+    return f"{key}@{to.surface}:{to.ref}"
+
+
 def copy_key(to: Route, chat_ref: str) -> str:
     """A message that was sent on request is one copy, of one card."""
     return f"copy:{to.surface}:{chat_ref}"

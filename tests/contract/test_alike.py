@@ -71,7 +71,17 @@ class Asked:
         self.events = 0
         acts = [self.receive] * 4 + [self.offer, self.settle, self.open, self.open, self.open, self.claim]
         acts += [self.claim, self.beat, self.recover, self.recover, self.lease, self.drop, self.pause]
-        acts += [self.post, self.learn, self.reroute, self.rename, self.find, self.look, self.due, self.seal]
+        acts += [
+            self.post,
+            self.learn,
+            self.copied,
+            self.reroute,
+            self.rename,
+            self.find,
+            self.look,
+            self.due,
+            self.seal,
+        ]
         acts += [self.cap, self.wait, self.wait]
         acts += [self.switch, self.switch, self.rights, self.accept, self.who, self.roster]
         self.acts: list[Callable[[], Act]] = acts + [self.change] * 20
@@ -190,6 +200,11 @@ class Asked:
         token, surface = self.token(), self.one("slack", "telegram")
         return lambda on: on.store.outbox.learn(token, surface, "m2")
 
+    def copied(self) -> "Act":
+        token, to = self.token(), Route(surface="slack", ref=self.one("C2", "C3"))
+        ref = f"{to.ref}:{self.rng.randrange(9)}"
+        return lambda on: on.store.outbox.copied(token, to, ref)
+
     def reroute(self) -> "Act":
         to = self.one(None, Route(surface="slack", ref="C2"), Route(surface="slack", ref="C3"))
 
@@ -270,7 +285,7 @@ class Asked:
             Link(by.id, Account(surface=surface, ref="U1")),
             SetRoles(by.id, frozenset(self.rng.sample(list(Role), self.one(0, 1, 2)))),
             SetRule(what=what, who=who, self_approval=self.one(KEPT, None, True, False)),
-            SetRoute(self.one("", *AGENTS), route),
+            SetRoute(self.one("", *AGENTS), route, self.one((), (), (Route(surface="telegram", ref="-1"),))),
             Remove(by.id),
         )
 

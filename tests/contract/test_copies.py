@@ -12,7 +12,7 @@ from core.ids import PostId, TaskRef, Token
 from core.moves.common import card_key
 from core.parks import Park, ParkKind, ParkState
 from core.people import Route
-from core.ports import ON_REQUEST, Later, Outbox, Post, Query, Sent
+from core.ports import ON_REQUEST, Dead, Later, Outbox, Post, Query, Sent
 from core.tasks import Task
 from core.work import PostIntent, PostKind
 from tests.contract import factories as make
@@ -230,6 +230,109 @@ async def test_what_a_copy_could_not_show_yet_is_tried_again(
     (post,) = await due(planted)
     await outbox.settle(post.id, post.org, post.rev, Later(seconds=-1, counts=False))
     assert [p.id for p in await due(planted)] == [post.id]
+
+
+# ── where else cards go ──────────────────────────────────────────────────────────────────────
+
+
+OPS, GROUP = Route(surface="slack", ref="C9"), Route(surface="telegram", ref="-5")
+
+
+async def routed(planted: Planted, task: Task, agent: str, *places: Route) -> None:
+    """Cards of *agent* go to the first of *places*, copies to the others."""
+    for n, route in enumerate(places):
+        there = {"surface": route.surface, "ref": route.ref}
+        await planted.insert("approval_routes", org=task.org, agent=agent, position=n, **there)
+
+
+@pytest.mark.rule("K17")
+async def test_a_card_that_goes_to_several_places_is_due_in_each_as_a_whole(
+    planted: Planted, task: Task
+) -> None:
+    await routed(planted, task, "", GROUP, OPS)
+    await routed(planted, task, task.agent, OPS, GROUP, CHAT)
+    await revised(planted, task)
+    (card,), copies = await due(planted, "slack"), await due(planted)
+    assert (card.place, card.copy_of) == (OPS, None)
+    key = card_key(task, 1, 1)
+    assert [(c.place, c.copy_of, c.body, c.on_request) for c in copies] == [
+        (GROUP, key, None, False),
+        (CHAT, key, None, False),
+    ]
+    for post in (card, *copies):
+        await planted.store.outbox.settle(post.id, post.org, 1, Sent(chat_ref=f"{post.route}:1"))
+    await revised(planted, task)
+    assert [p.rev for p in [*await due(planted, "slack"), *await due(planted)]] == [2, 2, 2]
+    assert await planted.count("posts") == 3
+
+
+async def test_a_card_that_is_there_already_goes_nowhere_else(planted: Planted, task: Task) -> None:
+    await revised(planted, task)
+    await routed(planted, task, "", OPS, GROUP)
+    await revised(planted, task)
+    assert await planted.count("posts") == 1
+    await revised(planted, task, intent(task, 2))
+    assert await planted.count("posts") == 3
+
+
+async def test_what_is_no_card_has_no_copies(planted: Planted, task: Task) -> None:
+    await routed(planted, task, "", OPS, GROUP)
+    report = PostIntent(kind=PostKind.REPORT, dedup_key="report:1", episode=1)
+    notice = PostIntent(kind=PostKind.NOTICE, dedup_key="notice:1", episode=1, asks=True)
+    await revised(planted, task, notice, report)
+    assert await planted.count("posts") == 2
+
+
+async def test_an_owner_calls_copies_show_it_alone(planted: Planted, task: Task) -> None:
+    await routed(planted, task, "", OPS, GROUP)
+    await revised(planted, task, intent(task, None, 4))
+    assert [(p.body, p.copy_of) for p in await due(planted)] == [({"call": 4}, card_key(task, 1, None, 4))]
+
+
+@pytest.mark.rule("K40")
+async def test_a_copy_that_cant_be_shown_is_dead_with_its_error_until_the_card_is_revised(
+    planted: Planted, task: Task, outbox: Outbox
+) -> None:
+    await routed(planted, task, "", OPS, GROUP)
+    await revised(planted, task)
+    (post,) = await due(planted)
+    await outbox.settle(post.id, post.org, 1, Dead(error="kicked"))
+    row = await planted.row("posts", id=post.id)
+    assert (row["state"], row["error"]) == ("dead", "kicked")
+    assert [p.place for p in await due(planted, "slack")] == [OPS]
+    await revised(planted, task)
+    assert [p.id for p in await due(planted)] == [post.id]
+
+
+@pytest.mark.rule("K19")
+async def test_a_click_says_which_of_the_places_has_the_message(
+    planted: Planted, task: Task, outbox: Outbox
+) -> None:
+    await routed(planted, task, "", OPS, GROUP, replace(OPS, ref="C8"))
+    _, park = await asked(planted, task)
+    await revised(planted, task)
+    for surface, message in (("telegram", "-5:1"), ("slack", "C8:1"), ("slack", "C8:2"), ("x", "y")):
+        await outbox.learn(park.token, surface, message)
+    rows = await planted.table("posts")
+    assert {row["route"]: row["chat_ref"] for row in rows} == {"C9": None, "-5": "-5:1", "C8": "C8:1"}
+
+
+async def test_a_copy_in_a_chat_that_moved_is_posted_there_anew(
+    planted: Planted, task: Task, outbox: Outbox
+) -> None:
+    await routed(planted, task, "", OPS, GROUP)
+    await revised(planted, task)
+    (post,) = await due(planted)
+    await outbox.settle(post.id, post.org, 1, Sent(chat_ref="-5:1"))
+    await outbox.move("telegram", "-5", "-1005")
+    await revised(planted, task)
+    (post,) = await due(planted)
+    assert (post.route, post.chat_ref, post.on_request) == ("-1005", None, False)
+    await revised(planted, task, intent(task, 2))
+    assert [row["ref"] for row in await planted.table("approval_routes")] == ["C9", "-1005"]
+
+
+# ── what it costs ────────────────────────────────────────────────────────────────────────────
 
 
 async def test_a_card_without_copies_costs_a_change_no_statement_more(sql: SqlPlanted) -> None:

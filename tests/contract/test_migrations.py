@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, delete, insert, select, text, update
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from adapters.store import is_current, migrate
-from adapters.store.engine import Database
+from adapters.store import is_current, migrate, upgrade
+from adapters.store.engine import Database, connected, make_engine, writing_engine
 from adapters.store.rows import audit_row
 from adapters.store.schema import REVISIONS
-from adapters.store.tables import audit, messages, metadata, queue_floor, schema_compat
+from adapters.store.tables import approval_routes, audit, messages, metadata, queue_floor, schema_compat
 from adapters.store.upgrade import revisions
+from adapters.store.url import async_url
 from core.audit import AuditEntry
 from core.errors import StoreError
 from tests.contract import factories as make
@@ -90,6 +92,33 @@ async def test_the_migrations_lead_to_the_tables_of_the_code(db: Database) -> No
 
     assert len(metadata.tables) > 20
     assert await db.read(lambda conn: conn.run_sync(differences)) == []
+
+
+async def test_where_cards_went_before_copies_were_known_is_where_they_go(database_url: str) -> None:
+    def to_0007(connection: Connection) -> None:
+        config = upgrade._config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0007")
+
+    async with connected(writing_engine(make_engine(async_url(database_url), pool_size=None))) as conn:
+        await conn.run_sync(to_0007)
+    opened = database(database_url)
+    old = "INSERT INTO approval_routes (org, agent, surface, ref) VALUES ('a', 'sam', 'slack', 'C1')"
+    await run(opened, text(old))
+    assert not await is_current(database_url)
+    await migrate(database_url)
+    await run(opened, text(old.replace("sam", "by a process of the last release")))
+
+    async def body(conn: AsyncConnection) -> list[tuple[str, int, str]]:
+        rows = await conn.execute(select(approval_routes).order_by(approval_routes.c.agent))
+        return [(row.agent, row.position, row.ref) for row in rows]
+
+    kept = [("by a process of the last release", 0, "C1"), ("sam", 0, "C1")]
+    assert await opened.read(body) == kept
+    await run(opened, insert(approval_routes).values(org="a", agent="sam", position=1, surface="s", ref="r"))
+    with pytest.raises(StoreError):
+        await run(opened, text(old))
+    await opened.close()
 
 
 async def test_each_prio_has_its_floor(db: Database) -> None:

@@ -142,6 +142,29 @@ async def test_every_change_is_written_with_who_made_it_and_what_it_was_and_is(p
     }
 
 
+@pytest.mark.rule("I34")
+async def test_cards_go_to_several_places_in_the_order_said(planted: Planted) -> None:
+    ada = await team(planted)
+    people, org = planted.store.people, ada.org
+    ops, flood, home = (
+        Route(surface=surface, ref=ref)
+        for surface, ref in (("slack", "T1/C1"), ("telegram", "-100"), ("console", "ada"))
+    )
+    await people.save(ada, org, SetRoute("", home))
+    await people.save(ada, org, SetRoute("lead", ops, (flood, home)))
+    saved = await people.save(ada, org, SetRoute("lead", flood, (ops,)))
+    assert saved.routes == (("", home), ("lead", flood), ("lead", ops))
+    assert await people.of(org) == saved
+    assert await people.save(ada, org, SetRoute("lead", flood, (ops,))) == saved
+    facts: Json = load((await trail(planted, org))[-1].entry)
+    first, second = ({"surface": r.surface, "ref": r.ref} for r in (flood, ops))
+    assert facts["after"] == {"route lead": {**first, "also": [second]}}
+    assert facts["before"]["route lead"]["also"] == [first, {"surface": "console", "ref": "ada"}]
+    assert len(await trail(planted, org)) == 3
+    gone = await people.save(ada, org, SetRoute("lead", None))
+    assert gone.routes == (await people.of(org)).routes == (("", home),)
+
+
 async def test_a_change_that_changes_nothing_writes_nothing(planted: Planted) -> None:
     ada = await team(planted)
     people = planted.store.people

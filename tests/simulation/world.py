@@ -177,8 +177,8 @@ class World:
                     account = Account(surface=SURFACE, ref=person.id)
                     rows.accounts.insert(AccountRow(org=people.org, account=account, person_id=person.id))
                 if self.rng.random() < 0.3:
-                    there = {"surface": SURFACE, "ref": "C9"}
-                    rows.approval_routes.insert(ApprovalRouteRow(org=people.org, agent="", **there))
+                    route = ApprovalRouteRow(org=people.org, agent="", surface=SURFACE, ref="C9")
+                    rows.approval_routes.insert(route)
         rows.journal.watch = self.watch.committed
 
     # ── what goes on ─────────────────────────────────────────────────────────────────────────

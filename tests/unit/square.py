@@ -118,10 +118,11 @@ class Square:
     def poster_of(self, holder: str | None) -> Poster:
         return Poster(desk=self.desk, clock=self.clock, name=SURFACE, surface=self.board, holder=holder)
 
-    def cards_go_to(self, route: Route, agent: str = "") -> None:
-        row = ApprovalRouteRow(org=ORG, agent=agent, surface=route.surface, ref=route.ref)
+    def cards_go_to(self, *places: Route, agent: str = "") -> None:
         with self.store.rows.transaction():
-            self.store.rows.approval_routes.insert(row)
+            for n, route in enumerate(places):
+                row = ApprovalRouteRow(org=ORG, agent=agent, position=n, surface=SURFACE, ref=route.ref)
+                self.store.rows.approval_routes.insert(row)
 
     async def ask(self, who: Person = ADA, *, chat: str | None = "C1") -> Task:
         """*who* has asked for a refund in the channel C1, and it is parked, or done."""

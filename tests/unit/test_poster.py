@@ -266,6 +266,64 @@ async def test_copies_count_in_no_hour_and_are_in_no_digest(square: Square) -> N
     assert not any(isinstance(view, Digest) for view in square.board.at("C9"))
 
 
+BESIDE = Route(surface=SURFACE, ref="C8")
+
+
+@pytest.mark.rule("K20")
+async def test_a_card_in_two_places_ends_in_both(square: Square) -> None:
+    square.cards_go_to(OPS, BESIDE)
+    task = await square.ask()
+    await square.deliver()
+    assert (open_cards(square.board, "C9"), open_cards(square.board, "C8")) == (["t-1.1"], ["t-1.1"])
+    await square.approve(task)
+    await square.deliver()
+    ended = [row.status for place in ("C9", "C8") for card in square.board.cards(place) for row in card.rows]
+    assert len(ended) == 2 and len(set(ended)) == 1
+    assert str(ended[0]).startswith("✔ Approved by Ada")
+
+
+@DIE
+async def test_where_a_copy_cant_be_shown_it_is_dead_and_the_card_is_as_it_was(square: Square) -> None:
+    square.cards_go_to(OPS, BESIDE)
+    square.board.dead["C8"] = ChatForbidden("kicked")
+    await square.ask()
+    await square.deliver()
+    assert open_cards(square.board, "C9") == ["t-1.1"]
+    assert square.board.cards("C1") == square.board.cards("@UA") == []
+    (copy,) = [row for row in square.store.rows.posts if row.post.copy_of]
+    assert (copy.state, copy.error, square.host.told) == ("dead", "kicked", [])
+
+
+@DIE
+async def test_where_a_card_can_be_shown_no_more_it_falls_on_and_its_copy_stays(square: Square) -> None:
+    square.cards_go_to(OPS, BESIDE)
+    square.board.dead["C9"] = ChatGone("archived")
+    await square.ask()
+    await square.deliver()
+    assert open_cards(square.board, "C8") == open_cards(square.board, "C1") == ["t-1.1"]
+    assert [card.moved is None for card in square.board.cards("C8")] == [True]
+
+
+async def test_a_copy_that_somebody_deleted_is_posted_anew_while_it_waits(square: Square) -> None:
+    square.cards_go_to(OPS, BESIDE)
+    task = await square.ask()
+    await square.deliver()
+    (name,) = [name for name, (place, _) in square.board.messages.items() if place == "C8"]
+    square.board.gone[name] = ChatGone("deleted")
+    await square.say(task)
+    await square.deliver()
+    assert [card.unread for card in square.board.cards("C8")] == [0, 1]
+
+
+@pytest.mark.rule("I39")
+async def test_copies_in_further_places_are_never_folded(square: Square) -> None:
+    square.cards_go_to(OPS, BESIDE)
+    await flood(square)
+    assert len(square.board.cards("C8")) == CARDS_AN_HOUR + 3
+    assert len(square.board.cards("C9")) == CARDS_AN_HOUR
+    assert len(digest(square.board, "C9").waiting) == 3
+
+
 # ── how it goes ──────────────────────────────────────────────────────────────────────────────
 
 

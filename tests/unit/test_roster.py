@@ -207,6 +207,24 @@ def test_routes_are_by_agent_and_dropped_by_none() -> None:
     assert "no surface" in refused(SetRoute("", Route(surface="Slack", ref="C1")))
 
 
+def test_a_route_names_each_place_once_and_copies_need_a_first_one() -> None:
+    cards, leads = Route(surface="slack", ref="T1:C1"), Route(surface="console", ref="ada")
+    team = after(SetRoute("lead", leads, (cards,)), SetRoute("", cards))
+    assert team.routes == (("", cards), ("lead", leads), ("lead", cards))
+    assert (team.places("lead"), team.places(""), team.places("ann")) == ((leads, cards), (cards,), ())
+    assert after(SetRoute("lead", cards), team=team).routes == (("", cards), ("lead", cards))
+    assert refused(SetRoute("lead", leads, (cards, leads))) == "console:ada is named twice"
+    assert "a place that the cards go to first" in refused(SetRoute("lead", None, (cards,)))
+    assert "no surface" in refused(SetRoute("lead", cards, (Route(surface="Slack", ref="C1"),)))
+
+
+@pytest.mark.rule("I14")
+def test_where_somebody_has_left_who_cards_went_to_first_they_go_to_the_next_place() -> None:
+    other = Route(surface=U2.surface, ref="C1")
+    own = Route(surface=U2.surface, ref=f"@{U2.ref}")
+    assert after(Link(BEN.id, U2), SetRoute("a", own, (other,)), Remove(BEN.id)).places("a") == (other,)
+
+
 def test_the_trail_says_what_is_another_now_and_no_code() -> None:
     change = Invite(name="Eve", roles=MEMBER, code_digest="secret", seconds=9)
     told: Mapping[str, Any] = roster_facts(TEAM, after(change), change)

@@ -1,15 +1,17 @@
 """Where posts go first, and what a dead place falls to: one table, a line a case."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from core.ids import OrgId, PersonId
+from core.ids import OrgId, PersonId, PostId
 from core.people import Account, Organization, Person, Role, Roster, Route
-from core.ports import Tried
-from core.routes import first_route, hour_of, moved, next_route, unreachable
+from core.ports import ON_REQUEST, Post, Tried
+from core.routes import copy_routes, first_route, heard_of, hour_of, moved, next_route, unreachable
 from core.tasks import Origin, Task
+from core.work import PostKind
 from tests.contract import factories as make
 
 ORG = OrgId("a")
@@ -40,13 +42,17 @@ def at(place: str) -> Route:
     return Route(surface=surface, ref=ref)
 
 
-def roster(routes: dict[str, str]) -> Roster:
+def roster(routes: Mapping[str, str | tuple[str, ...]]) -> Roster:
     return Roster(
         organization=Organization(id=ORG, name="A"),
         people=(ADA, BEN, EVE, OLA, ZED),
         accounts=tuple((who.id, Account(surface=s, ref=ref)) for who, s, ref in LINKED),
-        routes=tuple((agent, at(place)) for agent, place in routes.items()),
+        routes=tuple((agent, at(place)) for agent, places in routes.items() for place in _all(places)),
     )
+
+
+def _all(places: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (places,) if isinstance(places, str) else places
 
 
 def task(thread: str | None, requester: Person | None) -> Task:
@@ -56,7 +62,9 @@ def task(thread: str | None, requester: Person | None) -> Task:
     return make.task(org=ORG, agent="sam", requester=requester and requester.id, **where)
 
 
-def way(routes: dict[str, str], thread: str | None, requester: Person | None, *, asks: bool) -> list[str]:
+def way(
+    routes: Mapping[str, str | tuple[str, ...]], thread: str | None, requester: Person | None, *, asks: bool
+) -> list[str]:
     """Every place in turn, as each of them dies."""
     who, of = roster(routes), task(thread, requester)
     route, tried = first_route(who, of, asks=asks), list[Route]()
@@ -100,12 +108,20 @@ OWNERS_FROM_TELEGRAM = ["telegram:@7", "telegram:@8", "slack:@UA"]
         pytest.param(
             {"": "telegram:5"}, None, None, ["telegram:5", *OWNERS_FROM_TELEGRAM], id="route without thread"
         ),
+        pytest.param(
+            {"": ("slack:C9", "telegram:5"), "sam": ("slack:C8", "telegram:6")}, "slack:C1", None,
+            ["slack:C8", "slack:C9", "slack:C1", *OWNERS_FROM_SLACK],
+            id="the first of several",
+        ),
         pytest.param({}, None, None, OWNERS_FROM_SLACK, id="a schedule"),
         pytest.param({}, "console:ada", ADA, ["console:ada", *OWNERS_FROM_SLACK], id="a terminal"),
     ],
 )  # fmt: skip
 def test_a_card_falls_from_place_to_place(
-    routes: dict[str, str], thread: str | None, requester: Person | None, places: list[str]
+    routes: Mapping[str, str | tuple[str, ...]],
+    thread: str | None,
+    requester: Person | None,
+    places: list[str],
 ) -> None:
     assert way(routes, thread, requester, asks=True) == places
 
@@ -124,6 +140,56 @@ def test_a_report_falls_to_whoever_asked(
     thread: str | None, requester: Person | None, places: list[str]
 ) -> None:
     assert way({"": "slack:C9"}, thread, requester, asks=False) == places
+
+
+@pytest.mark.parametrize(
+    ("routes", "first", "copies"),
+    [
+        ({}, "slack:C1", []),
+        ({"": "slack:C9"}, "slack:C9", []),
+        ({"": ("slack:C9", "telegram:5")}, "slack:C9", ["telegram:5"]),
+        ({"": ("slack:C9", "telegram:5"), "sam": "slack:C8"}, "slack:C8", []),
+        (
+            {"": ("slack:C9", "x:1"), "sam": ("slack:C8", "telegram:6", "x:2")},
+            "slack:C8",
+            ["telegram:6", "x:2"],
+        ),
+        ({"": ("telegram:-1005", "slack:C9", "telegram:-1005")}, "telegram:-1005", ["slack:C9"]),
+    ],
+)
+def test_copies_go_where_its_agents_cards_go_too_else_where_all_cards_do(
+    routes: Mapping[str, str | tuple[str, ...]], first: str, copies: list[str]
+) -> None:
+    of = task("slack:C1", None)
+    assert first_route(roster(routes), of, asks=True) == at(first)
+    assert copy_routes(roster(routes), of, at(first)) == tuple(map(at, copies))
+
+
+def card(place: str, chat_ref: str | None = None, **fields: Any) -> Post:
+    given: dict[str, Any] = {"org": ORG, "task_id": None, "kind": PostKind.CARD, "episode": 1, "round": 1}
+    given |= {"surface": "slack", "route": place, "body": None, "rev": 1, "attempts": 0}
+    return Post(id=PostId(place), chat_ref=chat_ref, **{**given, **fields})
+
+
+@pytest.mark.rule("K19")
+@pytest.mark.parametrize(
+    ("cards", "message", "which"),
+    [
+        ([card("C1")], "C1:9", "C1"),
+        ([card("@U1")], "D5:9", "@U1"),
+        ([card("C1:7", "C1:8")], "C1:9", None),
+        ([card("C1:7"), card("C2")], "C1:9", "C1:7"),
+        ([card("C1", "C1:8"), card("C2")], "C1:9", None),
+        ([card("@U1"), card("@U2")], "D5:9", None),
+        ([card("C1", copy_of="k", shown_at=ON_REQUEST)], "C1:9", None),
+        ([], "C1:9", None),
+    ],
+)
+def test_of_several_cards_on_a_surface_a_message_is_the_one_of_its_chat(
+    cards: list[Post], message: str, which: str | None
+) -> None:
+    found = heard_of(cards, message)
+    assert (found and found.route) == which
 
 
 def test_what_was_moved_names_each_place_it_should_have_been_in() -> None:

@@ -12,12 +12,13 @@ from core.audit import AuditEntry
 from core.canonical import dump
 from core.errors import StoreError
 from core.ids import EventKey, PostId
+from core.moves.common import place_key
 from core.people import Route
 from core.ports import Post
-from core.routes import first_route
+from core.routes import copy_routes, first_route
 from core.tasks import Message, Task, TaskState
 from core.testing.memory.rows import EventRow, InboxRow, MessageRow, PostRow, ReachRow, Rows, UsageRow
-from core.work import Change, Entry, Event, PostIntent, Reach, Spend, TaskEvent, Work, message_rows
+from core.work import Change, Entry, Event, PostIntent, PostKind, Reach, Spend, TaskEvent, Work, message_rows
 
 
 def write_change(rows: Rows, work: Work, change: Change, at: datetime) -> None:
@@ -146,9 +147,20 @@ def _write_posts(rows: Rows, work: Work, task: Task, intents: Iterable[PostInten
             continue
         route = first_route(rows.roster(work.organization), task, asks=intent.asks)
         if before is None and route is not None:
-            rows.posts.insert(_first(rows, task, route, intent, at))
+            _insert(rows, work, task, route, intent, at)
         elif before is not None and route is not None and not intent.once:
             raise StoreError(f"post {intent.dedup_key} is not as it was read")
+
+
+def _insert(rows: Rows, work: Work, task: Task, route: Route, intent: PostIntent, at: datetime) -> None:
+    """The post of *intent* is due at *route*; of a card, copies are where its cards go, too."""
+    first = rows.posts.insert(_first(rows, task, route, intent, at))
+    if intent.kind is not PostKind.CARD:
+        return
+    for to in copy_routes(rows.roster(work.organization), task, route):
+        copy = _first(rows, task, to, intent, at)
+        post = replace(copy.post, copy_of=first.dedup_key)
+        rows.posts.insert(replace(copy, post=post, dedup_key=place_key(first.dedup_key, to)))
 
 
 def _first(rows: Rows, task: Task, route: Route, intent: PostIntent, at: datetime) -> PostRow:

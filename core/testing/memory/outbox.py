@@ -10,7 +10,7 @@ from core.moves.common import CARD_PRIO, card_key_of, copy_key
 from core.parks import Park
 from core.people import Route
 from core.ports import ON_REQUEST, Dead, Later, Maybe, Post, Sent, Tried
-from core.routes import DIGEST_SECONDS, HOUR, digest_key, hour_of
+from core.routes import DIGEST_SECONDS, HOUR, digest_key, heard_of, hour_of
 from core.testing.memory.chats import moved
 from core.testing.memory.rows import PostRow, Rows
 from core.work import PostKind
@@ -47,8 +47,7 @@ class MemoryOutbox:
                 self._rows.posts.update(_settled(row, rev, outcome, self._rows.now()))
 
     async def at(self, surface: str, chat_ref: str) -> Post | None:
-        there = (row.post for row in self._rows.posts)
-        return next((post for post in there if (post.surface, post.chat_ref) == (surface, chat_ref)), None)
+        return next((row.post for row in self._rows.posts.under("message", surface, chat_ref)), None)
 
     async def learn(self, park_token: Token, surface: str, chat_ref: str) -> None:
         """The first message heard of is the card; of two (K18) the other one only answers clicks."""
@@ -56,9 +55,14 @@ class MemoryOutbox:
             return
         park = self._rows.parks.one("token", park_token)
         card = None if park is None else self._card_of(park)
-        if card is not None and card.post.surface == surface and card.post.chat_ref is None:
+        if card is None:
+            return
+        rows = [card, *self._rows.posts.under("copies", card.post.org, card.dedup_key)]
+        here = [row.post for row in rows if row.post.surface == surface]
+        if (post := heard_of(here, chat_ref)) is not None:
+            row = next(row for row in rows if row.post is post)
             with self._rows.transaction():
-                self._rows.posts.update(replace(card, post=replace(card.post, chat_ref=chat_ref)))
+                self._rows.posts.update(replace(row, post=replace(post, chat_ref=chat_ref)))
 
     async def copied(self, park_token: Token, to: Route, chat_ref: str) -> None:
         park = self._rows.parks.one("token", park_token)

@@ -130,13 +130,17 @@ class MemoryPeople:
         for holder, account in after.accounts:
             if (holder, account) not in before.accounts:
                 rows.accounts.insert(AccountRow(org=org, account=account, person_id=holder))
-        for row in (row for row in rows.approval_routes if row.org == org):
-            if (row.agent, row.route) not in after.routes:
-                rows.approval_routes.delete(row)
-        for agent, route in after.routes:
-            if (agent, route) not in before.routes:
-                row = ApprovalRouteRow(org=org, agent=agent, surface=route.surface, ref=route.ref)
-                rows.approval_routes.insert(row)
+        if before.routes != after.routes:
+            self._write_routes(after)
+
+    def _write_routes(self, after: Roster) -> None:
+        org, kept = after.organization.id, self._rows.approval_routes
+        for row in (row for row in kept if row.org == org):
+            kept.delete(row)
+        for agent in {agent for agent, _ in after.routes}:
+            for n, route in enumerate(after.places(agent)):
+                row = ApprovalRouteRow(org=org, agent=agent, position=n, surface=route.surface, ref=route.ref)
+                kept.insert(row)
 
     # ── switches ─────────────────────────────────────────────────────────────────────────────
 

@@ -36,10 +36,14 @@ class AccountRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ApprovalRouteRow:
-    """Where cards of *agent* go; of the empty one, those of every agent without a row."""
+    """Where cards of *agent* go; of the empty one, those of every agent without a row.
+
+    Past the first *position*: where copies of them go.
+    """
 
     org: OrgId
     agent: str
+    position: int = 0
     surface: str
     ref: str
 
@@ -222,7 +226,7 @@ class Rows:
             filed=lambda row: [("account", row.account)],
         )
         self.approval_routes: Table[ApprovalRouteRow] = Table(
-            "approval route", journal, lambda row: (row.org, row.agent)
+            "approval route", journal, lambda row: (row.org, row.agent, row.position)
         )
         self.switches: Table[SwitchRow] = Table("switch", journal, lambda row: (row.org, row.switch.agent))
         self.secrets: Table[SecretRow] = Table("secret", journal, lambda row: (row.org, row.name))
@@ -324,7 +328,9 @@ class Rows:
         return replace(
             self.people_of(organization),
             accounts=tuple(sorted(links, key=lambda link: (link[1].surface, link[1].ref))),
-            routes=tuple((row.agent, row.route) for row in sorted(routes, key=lambda row: row.agent)),
+            routes=tuple(
+                (row.agent, row.route) for row in sorted(routes, key=lambda row: (row.agent, row.position))
+            ),
         )
 
     def place(self, org: OrgId, prio: int) -> int:

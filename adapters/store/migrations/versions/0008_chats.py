@@ -1,4 +1,4 @@
-"""How much goes to a chat, what somebody was asked there, and copies of cards."""
+"""How much goes to a chat, what somebody was asked there; copies of cards, and where they go."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -39,3 +39,8 @@ def upgrade() -> None:
     op.create_index(
         "ix_posts_copies", "posts", ["org", "copy_of"], sqlite_where=copies, postgresql_where=copies
     )
+    position = sa.Column("position", sa.Integer(), server_default=sa.text("0"), nullable=False)
+    with op.batch_alter_table("approval_routes") as routes:
+        routes.add_column(position)
+        routes.drop_constraint(op.f("pk_approval_routes"), type_="primary")
+        routes.create_primary_key(op.f("pk_approval_routes"), ["org", "agent", "position"])
