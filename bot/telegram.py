@@ -16,13 +16,13 @@ from adapters.telegram.heard.setup import Setup
 from adapters.telegram.heard.telling import Telling
 from adapters.telegram.heard.webhook import Webhook
 from adapters.telegram.sending import Sending
+from adapters.telegram.shown.cards import ROOM
 from adapters.telegram.surface import TelegramSurface
 from adapters.web.background import Background
 from bot.telegram_settings import UPDATES, address, check, is_set_up
 from bot.wiring import App
 from core.front import Front
 from core.poster import Poster
-from core.shown import ROOM
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
