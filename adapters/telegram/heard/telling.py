@@ -82,9 +82,9 @@ class Telling:
         self, where: Spot, message: Message, *, reply_to: int | None = None, asks: ForceReply | None = None
     ) -> Spot:
         """*message* is in *where*; what it is called. Raises ChatError."""
-        await self.sending.counted(where)
         in_words = replace(message, text=message.text.plain)
         try:
+            await self.sending.counted(where)
             return await self.sending.send(where, message, in_words, reply_to=reply_to, asks=asks)
         except ChatBusy as busy:
             if busy.retry_after_seconds > PATIENCE_SECONDS:
