@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from core.ids import OrgId, PostId, Token
-from core.moves.common import card_key
+from core.moves.common import CARD_PRIO, PROGRESS_PRIO, REPORT_PRIO, card_key
 from core.parks import ParkKind
 from core.ports import Dead, Later, Maybe, Post, Sent
 from core.tasks import Task
@@ -71,6 +71,35 @@ async def test_posts_are_taken_by_prio_then_by_when_they_were_due(planted: Plant
     early = await planted.post(task, route="C2", due_at=BORN_AT + timedelta(seconds=1))
     card = await planted.post(task, route="C3", prio=0, due_at=BORN_AT + timedelta(seconds=3))
     assert ids(await planted.store.outbox.take(5, "slack")) == [card, early, late]
+
+
+@pytest.mark.rule("K39")
+async def test_approvals_and_reports_go_before_progress_wherever_they_go(
+    planted: Planted, task: Task
+) -> None:
+    """Also one that waited since its chat was full: what went on meanwhile does not go first."""
+
+    async def post(kind: PostKind, prio: int, route: str, second: int) -> PostId:
+        due_at = BORN_AT + timedelta(seconds=second)
+        return await planted.post(task, kind=kind, prio=prio, route=route, due_at=due_at)
+
+    async def next_one() -> Post:
+        (one,) = await outbox.take(1, "slack")
+        return one
+
+    outbox = planted.store.outbox
+    card = await post(PostKind.CARD, CARD_PRIO, "C1", 9)
+    full = await next_one()
+    await outbox.settle(full.id, full.org, 1, Later(seconds=-1, counts=False))  # due since a second
+    progress = [await post(PostKind.PROGRESS, PROGRESS_PRIO, route, 0) for route in ("C1", "C2", "C3")]
+    notice = await post(PostKind.NOTICE, 1, "C2", 5)
+    report = await post(PostKind.REPORT, REPORT_PRIO, "C3", 7)
+    taken = []
+    for _ in range(6):
+        one = await next_one()
+        taken.append(one.id)
+        await outbox.settle(one.id, one.org, 1, Sent(chat_ref="1.1"))
+    assert taken == [report, card, notice, *progress]
 
 
 @pytest.mark.rule("K38")
@@ -194,6 +223,15 @@ async def test_nobody_settles_another_organizations_post(planted: Planted, task:
     before = await state(planted, post)
     await planted.store.outbox.settle(post, OrgId("b"), 1, Sent(chat_ref="1.1"))
     assert await state(planted, post) == before
+
+
+async def test_a_post_is_found_by_its_message(planted: Planted, task: Task) -> None:
+    post = await planted.post(task, chat_ref="C1:1")
+    await planted.post(task, chat_ref="C1:2")
+    found = await planted.store.outbox.at("slack", "C1:1")
+    assert found is not None and found.id == post
+    assert await planted.store.outbox.at("telegram", "C1:1") is None
+    assert await planted.store.outbox.at("slack", "C1:3") is None
 
 
 @pytest.mark.rule("K19")
