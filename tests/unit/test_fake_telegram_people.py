@@ -169,6 +169,8 @@ async def test_nobody_writes_where_they_are_not(telegram: FakeTelegram, sam: Use
         await telegram.says(ann, ops, "hi")
     with pytest.raises(LookupError):
         await telegram.says(ann, ann, "hi")
+    with pytest.raises(ValueError, match="several messages"):
+        await telegram.says(sam, sam, "x" * 4097)
     said = await telegram.says(sam, sam, "hi")
     with pytest.raises(ValueError, match="not there to be replied to"):
         await telegram.says(sam, ops, "hi", reply_to=said.message)

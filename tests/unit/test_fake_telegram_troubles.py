@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 import telegram as ptb
-from telegram.error import BadRequest, NetworkError, RetryAfter
+from telegram.error import BadRequest, NetworkError, RetryAfter, TimedOut
 
 from core.testing import ManualClock
 from tests.fakes.telegram import (
@@ -107,6 +107,17 @@ async def test_a_request_hangs_until_it_is_released(telegram: FakeTelegram, bot:
     assert telegram.said(sam) == []
     released.set()
     assert (await sending).text == "x"
+
+
+async def test_what_hangs_is_done_although_who_asked_gave_up(
+    telegram: FakeTelegram, bot: ptb.Bot, sam: User
+) -> None:
+    released = asyncio.Event()
+    telegram.breaks("sendMessage", hangs(released))
+    await error_of(bot.send_message(sam.id, "x", read_timeout=0.05), TimedOut)
+    assert telegram.said(sam) == []
+    released.set()
+    await telegram.wait_for(lambda: telegram.said(sam))
 
 
 async def test_too_many_requests_say_when_to_come_again(

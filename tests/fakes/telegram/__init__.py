@@ -5,18 +5,26 @@
 ``telegram.token``; updates reach it by webhook, at the address that setWebhook told (``telegram.bot_url``
 says where requests really go), or by getUpdates.
 
-What there is: ``add_user`` ``add_group`` ``add_topic`` ``add_channel``; ``private`` ``said`` ``message``
-``called`` ``calls`` ``updates`` ``deliveries`` ``refused`` ``pending`` ``webhook`` ``commands`` ``faults``.
+What there is: ``add_user`` (``started=True``: pressed start long ago) ``add_group`` (``basic=True``: one that
+can migrate) ``add_topic`` ``add_channel``; ``private(user)`` ``said(chat)`` ``message(chat, id)``
+``button(message, label)`` ``called(method)`` ``calls`` ``updates`` ``deliveries`` ``refused`` ``pending``
+``webhook`` ``polled`` ``commands`` ``privacy`` ``bot_to_bot``. Wherever a chat is asked for, a user means
+their private chat. A message tells its ``text entities found marked(kind) buttons labels markup forces_reply
+versions file topic reply_to silent link_preview deleted``.
 
 What people do: ``says`` ``replies`` ``edits`` ``deletes`` ``presses`` ``starts`` ``blocks`` ``unblocks``
 ``joins`` ``leaves`` ``promotes`` ``promotes_anonymous`` ``migrates`` ``kicks`` ``adds_bot`` ``promotes_bot``;
-each returns when the webhook has answered. To a poller nothing is delivered: wait with ``wait_for``.
+each returns when the webhook has answered. To a poller nothing is delivered: wait with ``wait_for``, which
+looks again at each change.
 
-What goes wrong: ``breaks`` ``mends`` ``limits_posts`` ``query_age``; ``held`` with ``releases``,
-``delivers_again``, ``redelivers`` (what the webhook did not take is tried again only then).
+What goes wrong: ``breaks(method, refusal(...) | too_many() | html() | lost() | cut() | hangs(event))``
+``mends`` ``limits_posts`` ``query_age``; ``held`` with ``releases``, ``delivers_again(update)``,
+``redelivers`` (what the webhook did not take is tried again only then), ``delivers(body, headers)``.
 
 What the app did that it never should, whatever the state of the world, is in ``faults``: a test asserts that
 there are none. A text that pings nobody and links nowhere has ``message.found == []``.
+
+``listening`` has ptb's own bot (``client``) and a webhook that writes down what it is told (``listening``).
 """
 
 from collections.abc import AsyncIterator

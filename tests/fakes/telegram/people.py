@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from tests.fakes.telegram.delivery import Delivering
+from tests.fakes.telegram.entities import TEXT
 from tests.fakes.telegram.found import detect
+from tests.fakes.telegram.text import units
 from tests.fakes.telegram.things import Chat, Delivery, File, Json, Message, Topic, User, Version
 from tests.fakes.telegram.world import ANONYMOUS, CHANNEL_BOT
 
@@ -51,6 +53,8 @@ class Writing(Delivering):
         place = self.chat_of(chat)
         self._may_write(user, place, reply_to, topic)
         words = f"@{self.bot.username} {text}" if mention else text
+        if units(words) > TEXT:
+            raise ValueError("a person's client makes several messages of so long a text")
         sender, sender_chat = self._author(user, place, as_channel)
         in_topic = topic or (reply_to.topic if reply_to else None)
         message = self.post(

@@ -24,6 +24,7 @@ class Api:
         self._world = world
         self._troubles = troubles
         self._closing = asyncio.Event()
+        self._late: set[asyncio.Future[web.Response]] = set()
 
     def close(self) -> None:
         """Nothing hangs any more."""
@@ -52,8 +53,10 @@ class Api:
 
     async def _troubled(self, request: web.Request, call: Call, trouble: Trouble) -> web.StreamResponse:
         if trouble.until is not None:
-            await self._until(trouble.until)
-            return await self._done(call)
+            late = asyncio.ensure_future(self._later(call, trouble.until))
+            self._late.add(late)
+            late.add_done_callback(self._late.discard)
+            return await asyncio.shield(late)  # done even if who asked has given up
         if trouble.lost or trouble.cut:
             if trouble.lost:
                 await self._done(call)
@@ -68,11 +71,12 @@ class Api:
         call.status = trouble.status
         return web.Response(status=trouble.status, body=trouble.body, headers=trouble.headers)
 
-    async def _until(self, released: asyncio.Event) -> None:
+    async def _later(self, call: Call, released: asyncio.Event) -> web.Response:
         waits = [asyncio.ensure_future(event.wait()) for event in (released, self._closing)]
         await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         for wait in waits:
             wait.cancel()
+        return await self._done(call)
 
     async def _done(self, call: Call) -> web.Response:
         """The method ran, or was refused."""
