@@ -24,20 +24,21 @@ MOST_ENTITIES: Final = 100
 JOINER: Final = "\u2060"
 """WORD JOINER: nothing is drawn, no line breaks there, and no address goes on behind it. Words that are shown
 have none of their own: `core.visible` spells it out."""
+BLANKS: Final = " \n"
 NOTHING: Final = "–"
 """For an empty text."""
 
 
 class Kind(StrEnum):
-    """How words are set."""
+    """How words are set. What comes later lies within what comes before, never across its border."""
 
-    BOLD = "bold"
-    ITALIC = "italic"
-    CODE = "code"  # in letters of one width, within a line
-    PRE = "pre"  # the same, as a paragraph
     QUOTE = "blockquote"
     FOLDED = "expandable_blockquote"  # a quote whose beginning is seen until it is tapped
+    BOLD = "bold"
+    ITALIC = "italic"
     MENTION = "text_mention"  # a person, by their number
+    CODE = "code"  # in letters of one width, within a line
+    PRE = "pre"  # the same, as a paragraph
 
 
 VERBATIM: Final = frozenset({Kind.CODE, Kind.PRE})
@@ -88,15 +89,22 @@ class Text:
     def stretches(self) -> tuple[Entity, ...]:
         """The entities, first ones first, the longer of two that begin together before the shorter."""
         found = [one for kind in Kind for one in self._stretches(kind)]
-        return tuple(sorted(found, key=lambda one: (one.offset, -one.length)))
+        return tuple(sorted(found, key=lambda one: (one.offset, -one.length)))  # alike: the outer one first
 
     def _stretches(self, kind: Kind) -> Iterator[Entity]:
+        """Blanks about what is set are not: Telegram takes them off, but of code."""
+        around = tuple(Kind)[: tuple(Kind).index(kind)]
         offset = 0
-        for (there, user), group in groupby(self.runs, key=lambda run: (kind in run.kinds, run.user)):
-            length = sum(units(run.words) for run in group)
-            if there and length:
-                yield Entity(kind, offset, length, user if kind is Kind.MENTION else None)
-            offset += length
+        for (there, user, _), group in groupby(
+            self.runs, key=lambda run: (kind in run.kinds, run.user, run.kinds.intersection(around))
+        ):
+            words = "".join(run.words for run in group)
+            seen = words if kind in VERBATIM else words.strip(BLANKS)
+            if there and seen:
+                before = len(words) - len(words.lstrip(BLANKS)) if seen != words else 0
+                named = user if kind is Kind.MENTION else None
+                yield Entity(kind, offset + before, units(seen), named)
+            offset += units(words)
 
     def entities(self) -> list[MessageEntity]:
         """As python-telegram-bot sends them."""
@@ -196,7 +204,7 @@ def _unset(run: Run) -> Run:
 
 _BREAKS: Final = re.compile(
     r"(?<=[/@#$])(?=\w)"  # a command, a name, a tag, a share; the path of an address
-    r"|(?<=\.)(?=[^\s0-9])|(?<=[^0-9]\.)(?=[0-9])"  # an address: none goes on without its dot
+    r"|(?<=\.)(?=[^\s0-9.])|(?<=[^0-9]\.)(?=[0-9])"  # an address: none goes on without its dot
     r"|(?<=:)(?=//)"  # one that needs no dot: tg://
 )
 _DOTTED: Final = re.compile(r"[0-9]+(?:\.[0-9]+){2,}")
