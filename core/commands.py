@@ -1,4 +1,4 @@
-"""The commands people type, in one table: Slack, Telegram and the command line read it.
+"""The commands people type, in one table: every chat and the command line read it.
 
 What a line means is parsed here, without looking at any row; what it then does is `commanded`'s.
 """

@@ -65,7 +65,7 @@ class Organization:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Account:
-    """Somebody on a surface, as the surface itself verified: a Slack user of a team, a terminal's user."""
+    """Somebody on a surface, as the surface itself verified: a user of a chat, a terminal's user."""
 
     surface: str
     ref: str

@@ -223,11 +223,11 @@ def _held(roster: Roster, person: Person) -> list[Account]:
 
 
 def place_named(text: str) -> tuple[str, str]:
-    """The surface and the name on it that ``slack:T1/C1`` spells. Raises RosterError."""
+    """The surface and the name on it that ``surface:name`` spells. Raises RosterError."""
     surface, colon, ref = text.strip().partition(":")
     if not colon or not surface or not ref:
         shown = visible(text[:LONGEST_REF])
-        raise RosterError(f"{shown} names no surface; write surface:name, as in slack:T1/U1")
+        raise RosterError(f"{shown} names no surface; write surface:name, as in people list")
     _check_place(surface, ref)
     return surface, ref
 
@@ -236,7 +236,7 @@ def _check_place(surface: str, ref: str) -> None:
     word = surface.isascii() and surface.isalpha() and surface.islower()
     if not word or len(surface) > LONGEST_NAME:
         shown = visible(surface[:LONGEST_NAME])
-        raise RosterError(f"{shown} is no surface; those are console, slack and telegram")
+        raise RosterError(f"{shown} is no surface: each is a word in small letters, as in people list")
     if not ref.strip() or len(ref) > LONGEST_REF or visible(ref) != ref:
         raise RosterError(f"{surface}:{visible(ref[:LONGEST_REF])} is no name there; copy it whole")
 
