@@ -147,6 +147,17 @@ async def test_a_code_that_was_used_tells_its_user_who_they_are(office: Telegram
     assert told(office, office.zoe)[-1] == f"{USED} You are known here as U2."
 
 
+async def test_a_code_is_taken_as_a_command_too_be_it_copied_from_what_the_bot_said(
+    office: TelegramOffice,
+) -> None:
+    await issued(office)
+    await office.telegram.starts(office.zoe)
+    copied = office.told(office.zoe)[0].rpartition("say ")[2].partition("join")[0]
+    assert copied == "/\u2060"  # or Telegram would make a button of it that says no code
+    await office.asks(office.zoe, f"{copied}join {CODE.lower()}")
+    assert told(office, office.zoe)[-1] == "Welcome, U2. `help` lists what you may say."
+
+
 async def test_a_link_that_was_opened_and_delivered_again_links_and_answers_once(
     office: TelegramOffice,
 ) -> None:

@@ -16,12 +16,11 @@ from telegram.constants import ChatMemberStatus, ChatType
 
 from adapters.telegram.client import SURFACE, BotClient
 from adapters.telegram.heard.buttons import Buttons
-from adapters.telegram.heard.messages import HERE, Messages
+from adapters.telegram.heard.messages import Messages
 from adapters.telegram.heard.telling import Telling
 from adapters.telegram.heard.updates import Unreadable, Us, account_of, click_of, update_of
 from adapters.telegram.places import Spot
 from core.caught import caught, words_of
-from core.chat import Answer
 from core.errors import ChatError, StoreError
 from core.front import Front
 
@@ -96,5 +95,4 @@ class Listening:
         if not came or change.chat.type not in (ChatType.GROUP, ChatType.SUPERGROUP):
             return
         if await self.front.knows(account_of(change.from_user)):
-            here = Spot(chat=change.chat.id)
-            await self.telling.tell(here, change.from_user.id, Answer(words=HERE.format(here=here)))
+            await self.telling.name(Spot(chat=change.chat.id))

@@ -44,10 +44,6 @@ WELCOME: Final = (
     "This bot acts for its owners, and asks them first. If you are to use it, an owner gives you a code: "
     "open the link that came with it, or say /join and the code."
 )
-HERE: Final = (
-    "This chat is called telegram:{here}. To have the cards of an agent here: "
-    "python -m bot org route AGENT telegram:{here}"
-)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,7 +91,7 @@ class Messages:
 
     def _command(self, message: Message, us: Us) -> Said | None:
         """The command for us in *message*. Among others a bare name that we don't have is for another bot."""
-        said = command_in(message)
+        said = command_in(message, us)
         if said is None or (
             said.bot is None and kind_of(message) is not ChatKind.DIRECT and not _is_known(said)
         ):
@@ -105,6 +101,10 @@ class Messages:
     async def _typed(self, message: Message, user: User, said: Said, event_id: str, us: Us) -> None:
         if said.bot is not None and not us.is_named(said.bot):
             return  # it is another bot's
+        opened = said.name == "start" and not said.rest and kind_of(message) is not ChatKind.DIRECT
+        if opened and await self.front.knows(account_of(user)):
+            await self.telling.name(where(message), reply_to=message.message_id)
+            return
         answer = await self._done(message, user, said, event_id, us)
         await self._tell(message, user, answer)
 
@@ -121,9 +121,8 @@ class Messages:
             line = f"join {code}" if code else "help"
         typed = Typed(account=account_of(user), event_id=event_id, text=line, place=place_of(message))
         answer = await self.front.typed(typed)
-        if line == "help" and said.name == "start":
-            return _greeted(answer, message)
-        return answer
+        unknown = said.name == "start" and answer.words == UNKNOWN
+        return Answer(words=WELCOME) if unknown else answer
 
     async def _refused(self, message: Message, user: User, said: Said | None, us: Us, why: str) -> None:
         """Nobody is listened to whom we can't tell; they hear so where they spoke to us, and no bot twice."""
@@ -146,12 +145,3 @@ def _why_nobody(message: Message, user: User) -> str | None:
     if message.sender_chat is not None:
         return HIDDEN if message.sender_chat.id == message.chat.id else AS_CHANNEL
     return BOT if user.is_bot else None
-
-
-def _greeted(answer: Answer, message: Message) -> Answer:
-    """What opening the chat is answered with: who is unknown hears how to be known, others where they are."""
-    if answer.words == UNKNOWN:
-        return Answer(words=WELCOME)
-    if kind_of(message) is ChatKind.DIRECT:
-        return answer
-    return Answer(words=HERE.format(here=where(message)))

@@ -16,7 +16,7 @@ from adapters.telegram.places import Spot
 from adapters.telegram.sending import Sending
 from adapters.telegram.shown.answers import messages_of
 from adapters.telegram.shown.message import Message
-from adapters.telegram.shown.text import plain
+from adapters.telegram.shown.text import code, joined, plain
 from core.chat import Answer
 from core.errors import ChatBusy, ChatError, ChatForbidden, ChatGone
 from core.front import Front
@@ -69,6 +69,15 @@ class Telling:
             log.warning("an answer could not be sent: %s", error)
             return False
         return True
+
+    async def name(self, where: Spot, *, reply_to: int | None = None) -> None:
+        """Whoever reads in *where* is told what it is called, to be copied, if it can be sent."""
+        name = f"{SURFACE}:{where}"
+        command = code(f"python -m bot org route AGENT {name}")
+        told = joined(
+            ["This chat is called ", code(name), ". To have the cards of an agent here: ", command], ""
+        )
+        await self.send(where, [Message(text=told)], reply_to=reply_to)
 
     async def _sent(self, where: Spot, messages: Sequence[Message], reply_to: int | None) -> None:
         """What is a card ends with the others of its call from here on. Raises ChatError, StoreError."""

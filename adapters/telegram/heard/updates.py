@@ -10,6 +10,7 @@ from telegram.constants import ChatType, MessageEntityType
 
 from adapters.telegram.client import SURFACE
 from adapters.telegram.places import Spot
+from adapters.telegram.shown.text import unbroken
 from core.chat import Attachment, ChatMessage, Place
 from core.people import Account
 from core.route import ChatKind
@@ -124,7 +125,8 @@ def chat_message(message: Message, writer: User, event_id: str, us: Us) -> ChatM
 def words(message: Message, us: Us) -> tuple[str, bool]:
     """The text of *message*, without the bot's name at its beginning; and whether it names the bot.
 
-    Where words hide an address, it stands behind them. Offsets count UTF-16 units, as Telegram does.
+    Where words hide an address, it stands behind them; what was copied from a message of ours is as it was
+    before. Offsets count UTF-16 units, as Telegram does.
     """
     text = message.text if message.text is not None else message.caption or ""
     units, named = text.encode("utf-16-le"), False
@@ -137,7 +139,7 @@ def words(message: Message, us: Us) -> tuple[str, bool]:
             named = True
             if not units[:start].decode("utf-16-le", "replace").strip():
                 units = units[end:]
-    return units.decode("utf-16-le", "replace").strip(), named
+    return unbroken(units.decode("utf-16-le", "replace")).strip(), named
 
 
 def _names_us(entity: MessageEntity, said: str, us: Us) -> bool:
@@ -186,13 +188,19 @@ class Said:
         return f"{self.name} {self.rest}".strip()
 
 
-def command_in(message: Message) -> Said | None:
-    """The command that *message* begins with; None of what somebody else wrote, and was passed on."""
-    text = message.text if message.text is not None else message.caption
-    found = None if text is None else _COMMAND.fullmatch(text.strip())
+def command_in(message: Message, us: Us) -> Said | None:
+    """The command that *message* begins with, or that stands behind the bot's name.
+
+    None of what somebody else wrote, and was passed on.
+    """
+    text = unbroken(message.text if message.text is not None else message.caption or "").strip()
+    name, _, rest = text.partition(" ")
+    named = name.startswith("@") and us.is_named(name)
+    found = _COMMAND.fullmatch(rest.strip() if named else text)
     if found is None or is_passed_on(message):
         return None
-    return Said(name=found["name"].lower(), bot=found["bot"], rest=(found["rest"] or "").strip())
+    bot = found["bot"] or (us.username if named else None)
+    return Said(name=found["name"].lower(), bot=bot, rest=(found["rest"] or "").strip())
 
 
 def is_passed_on(message: Message) -> bool:
