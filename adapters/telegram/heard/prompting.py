@@ -4,6 +4,7 @@ What was asked is a row, so that a reply counts in whatever process, once; it is
 hour, and for whom it was asked. A reply to one that is over says nothing to a task.
 """
 
+import logging
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,9 +23,11 @@ from core.front import Front, problems_in_words
 from core.ids import Token
 from core.ports import Prompt
 
+log = logging.getLogger(__name__)
+
 SECONDS: Final = 900.0
 NOT_YOURS: Final = "This question is for somebody else."
-OVER: Final = "This question is over, and nothing was changed. Press the card's button again."
+OVER: Final = "This question is over: your reply changes nothing. Press the card's button again."
 CANCELLED: Final = "Cancelled: nothing is changed."
 NOTHING: Final = "There is nothing to cancel."
 STILL_OPEN: Final = (
@@ -66,7 +69,19 @@ class Prompting:
             field=field,
         )
         await self.front.desk.store.prompts.ask(prompt, SECONDS)
+        await self._beside(to, there, question)
         return True
+
+    async def _beside(self, to: Spot, there: Spot, question: Question) -> None:
+        """What the question has no room for is a file under it. It stands, whatever becomes of that."""
+        if question.file is None:
+            return
+        name, words = question.file
+        try:
+            await self.telling.sending.counted(to)
+            await self.telling.sending.file(there, to.topic, f"{name}.txt", words)
+        except ChatError as error:
+            log.warning("the file %s could not be put beside its question: %s", name, error)
 
     async def answered(self, message: Message, user: User, said: str, event_id: str, us: Us) -> bool:
         """*message* answered a question, and what it asked for is done; False where it is a reply to none."""
