@@ -23,6 +23,15 @@ class Finding:
     mend: str = ""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Routed:
+    """Cards of *whose* go to *ref*. *elsewhere*: the command that sends them on, but for where to."""
+
+    whose: str
+    ref: str
+    elsewhere: str
+
+
 def well(name: str, said: str, remark: str = "") -> Finding:
     return Finding(name=name, state=State.WELL, said=said, mend=remark)
 

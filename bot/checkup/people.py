@@ -6,7 +6,7 @@ from shlex import quote
 
 from bot.commands.session import SURFACE, person_for, terminal_user
 from bot.wiring import App
-from core.checkup import Finding, sentence, unchecked, well, wrong
+from core.checkup import Finding, Routed, sentence, unchecked, well, wrong
 from core.errors import ConfigError, StoreError
 from core.names import spoken
 from core.people import Person, Role, Roster
@@ -19,14 +19,15 @@ NOBODY = unchecked("people", "there is nobody yet", "python -m bot tasks makes w
 class Chat:
     """A chat that is set up, as people are in it. *title*: its name; *place*: where an account counts.
 
-    *user*: who is behind an account there, None where it does not count. *linking*: how somebody of that name
-    gets one.
+    *user*: who is behind an account there, None where it does not count. *odd*: what is wrong with its name,
+    nothing for "". *linking*: how somebody of that name gets one.
     """
 
     surface: str
     title: str
     place: str
     user: Callable[[str], str | None]
+    odd: Callable[[str], str]
     linking: Callable[[str], str]
 
     def users(self, roster: Roster, person: Person) -> list[str]:
@@ -47,6 +48,7 @@ async def people(app: App, chats: Sequence[Chat]) -> Finding:
     for roster in rosters:
         where = f" of {visible(roster.organization.name)}" if len(rosters) > 1 else ""
         problems += _of_owners(roster, where, chats)
+        problems += _of_accounts(roster, where, chats)
         problems += _of_routes(roster, where, {SURFACE, *(chat.surface for chat in chats)})
     if problems:
         return wrong("people", "; ".join(said for said, _ in problems), "; ".join(m for _, m in problems))
@@ -81,20 +83,49 @@ def _of_owners(roster: Roster, where: str, chats: Sequence[Chat]) -> Iterator[tu
             yield f"no owner{where} has an account {chat.place}", chat.linking(name)
 
 
+def _of_accounts(roster: Roster, where: str, chats: Sequence[Chat]) -> Iterator[tuple[str, str]]:
+    """Accounts that can be nobody's, of people who have no other there."""
+    people = {person.id: person for person in roster.people if not person.left}
+    for chat in chats:
+        for of, account in roster.accounts:
+            person, odd = people.get(of), chat.odd(account.ref) if account.surface == chat.surface else ""
+            if person is not None and odd and not chat.users(roster, person):
+                name = f"{account.surface}:{visible(account.ref)}"
+                yield f"{visible(person.name)}'s account {name}{where} {odd}", chat.linking(person.name)
+
+
 def _of_routes(roster: Roster, where: str, sent: Collection[str]) -> Iterator[tuple[str, str]]:
     """Cards that nobody sends where they go. *sent*: surfaces for which somebody does."""
     for agent, route in roster.routes:
         if route.surface not in sent:
-            whose = visible(agent) if agent else "all agents"
             yield (
-                f"the cards of {whose}{where} go to {visible(route.surface)}, for which nobody sends",
-                f"set that up, or send them to their threads: {to_threads(agent)}",
+                f"the cards of {_whose(agent)}{where} go to {visible(route.surface)}, for which nobody sends",
+                f"set that up, or send them to their threads: {elsewhere(agent)} thread",
             )
 
 
-def to_threads(agent: str) -> str:
-    """The command by which the cards of *agent* ("": of all) go to the threads of their tasks again."""
-    return f"python -m bot org route {f'{quote(agent)} ' if agent else ''}thread"
+def _whose(agent: str) -> str:
+    return visible(agent) if agent else "all agents"
+
+
+def elsewhere(agent: str) -> str:
+    """The command that sends the cards of *agent* ("": of all), but for where to."""
+    return f"python -m bot org route{f' {quote(agent)}' if agent else ''}"
+
+
+async def routed(app: App, surface: str) -> list[Routed]:
+    """All that go to *surface*, of every organization. Raises StoreError."""
+    rosters = [await app.store.people.of(org) for org in await app.store.ledger.organizations()]
+    return [
+        Routed(
+            whose=_whose(agent) + (f" of {visible(roster.organization.name)}" if len(rosters) > 1 else ""),
+            ref=route.ref,
+            elsewhere=elsewhere(agent),
+        )
+        for roster in rosters
+        for agent, route in roster.routes
+        if route.surface == surface
+    ]
 
 
 async def user_in(chat: Chat, app: App, as_: str | None, name: str) -> str | Finding:

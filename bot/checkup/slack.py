@@ -79,7 +79,8 @@ def of_settings(settings: Settings) -> list[tuple[str, str]]:
         check(settings)
     except ConfigError as error:
         problems.append(named(error))
-    if settings.public_url is not None and urlsplit(settings.public_url).scheme != "https":
+    insecure = settings.public_url is not None and urlsplit(settings.public_url).scheme != "https"
+    if insecure and is_set_up(settings):
         problems.append(
             ("PUBLIC_URL is no https address", "Slack calls none but those: begin it with https://")
         )
@@ -110,6 +111,7 @@ class Seen:
             title="Slack",
             place="of this workspace" if self.told.workspace else "in Slack",
             user=self._user,
+            odd=lambda ref: "",
             linking=self._linking,
         )
 
@@ -220,7 +222,7 @@ async def tried(looking: Looking, app: App, seen: Seen, as_: str | None) -> Sequ
         path=seen.path if looking.is_well("route") else None,
     )
     socket = by_socket(looking.settings)
-    return await _tried(trial, looking.found, seen.told.workspace or "", socket=socket)
+    return await _tried(trial, looking.about(NAMES), seen.told.workspace or "", socket=socket)
 
 
 async def _user(app: App, seen: Seen, as_: str | None) -> str | Finding:

@@ -33,6 +33,7 @@ from adapters.slack.installed.scopes import SCOPES
 from adapters.web.background import Background
 from adapters.web.door import Door, nobody
 from adapters.web.outside import Outside
+from bot.checkup import telegram
 from bot.commands.doctor import ORDER, look
 from bot.commands.session import person_for
 from bot.settings import Settings
@@ -68,7 +69,10 @@ from tests.wire import served
 
 OTHER_SECRET = "another-signing-secret"
 KEY = "0123456789abcdef" * 4
-ALL_BUT_SOCKET = dict.fromkeys(ORDER, State.WELL) | {"app token": State.UNCHECKED}
+HERE = [name for name in ORDER if name not in telegram.NAMES]
+"""What is looked at where Telegram is not set up."""
+ALL_BUT_SOCKET = dict.fromkeys(HERE, State.WELL) | {"app token": State.UNCHECKED}
+NO_TELEGRAM = dict.fromkeys(telegram.NAMES, State.UNCHECKED)
 
 
 @dataclass(kw_only=True)
@@ -82,14 +86,22 @@ class Deployment:
     secrets: list[str] = field(default_factory=list)
 
     async def looked(self, as_: str | None = None, **env: str | None) -> dict[str, Finding]:
-        """What is found, with other variables (None: without it), by name; no secret is in any of it."""
+        """What is found, with other variables (None: without it), by name; no secret is in any of it.
+
+        Telegram is not set up, and all that is said of it is that.
+        """
         environ = {name: value for name, value in {**self.env, **env}.items() if value is not None}
         found = await look(environ, as_)
         assert [each.name for each in found] == list(ORDER)
         assert all(each.said and (each.mend or each.state is not State.WRONG) for each in found)
         shown = str(found) + str([m.to_json() for c in self.slack.channels.values() for m in c.messages])
         assert [secret for secret in self.all_secrets if secret in shown] == []
-        return {each.name: each for each in found}
+        by_name = {each.name: each for each in found}
+        in_telegram = [by_name.pop(name) for name in telegram.NAMES]
+        assert {each.state for each in in_telegram} == {State.UNCHECKED}
+        if by_name["settings"].said != "they can't be read":
+            assert {each.said for each in in_telegram} == {telegram.NOT_SET_UP}
+        return by_name
 
     @property
     def all_secrets(self) -> list[str]:
@@ -221,9 +233,10 @@ async def test_where_all_is_well_each_line_says_so_and_the_card_was_clicked_by_t
             _, _, log = await web.ends()
     assert (status, err) == (0, "")
     marks = [words[0] for line in out.splitlines() if (words := line.split()) and words[0] in "✔✖–"]
-    assert marks == ["✔"] * 6 + ["–"] + ["✔"] * 6
+    assert marks == ["✔"] * 6 + ["–"] + ["✔"] * 5 + ["–", "✔"]
+    assert "telegram Telegram is not set up" in " ".join(out.split()) and "telegram token" not in out
     read = json.loads(found)
-    assert {each["name"]: each["state"] for each in read} == ALL_BUT_SOCKET
+    assert {each["name"]: each["state"] for each in read} == ALL_BUT_SOCKET | NO_TELEGRAM
     assert all(each.keys() == {"name", "state", "said", "mend"} for each in read)
     assert [
         (words_of(m.blocks).splitlines()[0], len(m.history)) for m in here.slack.said(here.slack.dm(here.ada))
@@ -249,7 +262,7 @@ async def test_who_is_looked_at_is_said_by_as_and_a_name_that_is_nobodys_is_wron
     up.env["LOGNAME"] = "u4711"
     status, out, err = await doctor(up, "--as", "ada", "--json")
     assert (status, err) == (0, "")
-    assert {each["name"]: each["state"] for each in json.loads(out)} == ALL_BUT_SOCKET
+    assert {each["name"]: each["state"] for each in json.loads(out)} == ALL_BUT_SOCKET | NO_TELEGRAM
     assert (await doctor(up, "--as", "nobody"))[::2] == (1, "error: card is not well\n")
 
 
@@ -263,8 +276,12 @@ async def test_a_secret_that_comes_back_in_an_error_is_not_printed(up: Deploymen
 
 
 async def doctor(here: Deployment, *arguments: str) -> tuple[int, str, str]:
+    return await printed(here.env, here.folder, *arguments)
+
+
+async def printed(env: Mapping[str, str], folder: Path, *arguments: str) -> tuple[int, str, str]:
     """The command's status, and what it printed."""
-    process = await forking.start(("doctor", *arguments), here.env, here.folder)
+    process = await forking.start(("doctor", *arguments), env, folder)
     out, err = await process.communicate()
     assert process.returncode is not None
     return process.returncode, out.decode(), err.decode()
@@ -276,19 +293,19 @@ async def doctor(here: Deployment, *arguments: str) -> tuple[int, str, str]:
 async def test_a_setting_that_cannot_be_read_is_named_and_nothing_else_is_looked_at(here: Deployment) -> None:
     found = await here.looked(SECRET_KEY="canary")
     assert "SECRET_KEY: one is shorter" in only_wrong(found).mend
-    assert states(found) == dict.fromkeys(ORDER, State.UNCHECKED) | {"settings": State.WRONG}
+    assert states(found) == dict.fromkeys(HERE, State.UNCHECKED) | {"settings": State.WRONG}
     assert "canary" not in str(found)
 
 
 async def test_without_slack_its_lines_are_not_set_up_and_all_else_is_well(here: Deployment) -> None:
     found = await here.looked(SLACK_BOT_TOKEN=None, SLACK_SIGNING_SECRET=None)
-    assert {name for name in ORDER if found[name].state is State.WELL} == {
+    assert {name for name in HERE if found[name].state is State.WELL} == {
         "settings",
         "database",
         "app",
         "people",
     }
-    assert unchecked(found) == set(ORDER) - {"settings", "database", "app", "people", "app token"}
+    assert unchecked(found) == set(HERE) - {"settings", "database", "app", "people", "app token"}
     assert "set SLACK_BOT_TOKEN and SLACK_SIGNING_SECRET" in found["settings"].mend
 
 
@@ -478,7 +495,7 @@ async def test_in_socket_mode_the_card_is_posted_and_edited_and_nothing_goes_thr
 ) -> None:
     here.writes_manifest(socket=True, addresses=False)
     found = await here.looked(SLACK_APP_TOKEN=APP_TOKEN, SLACK_SIGNING_SECRET=secret)
-    assert states(found) == dict.fromkeys(ORDER, State.WELL) | dict.fromkeys(
+    assert states(found) == dict.fromkeys(HERE, State.WELL) | dict.fromkeys(
         ("route", "click", "command"), State.UNCHECKED
     )
     assert "Socket Mode" in found["settings"].said
@@ -772,8 +789,12 @@ async def test_a_web_process_over_another_database_does_not_know_who_is_known_he
 
 
 async def changed(here: Deployment, *changes: Any) -> None:
+    await changed_by_ada(here.settings, *changes)
+
+
+async def changed_by_ada(settings: Settings, *changes: Any) -> None:
     """ada made the changes."""
-    async with opened(here.settings) as app:
+    async with opened(settings) as app:
         ada = await person_for(app, "ada", None)
         for change in changes:
             await app.store.people.save(ada, ada.org, change)
