@@ -22,6 +22,7 @@ from sqlalchemy.engine import make_url
 from tests.network import NetworkGuard, NetworkPlugin
 from tests.postgres import PostgresUnavailable, Server, serve
 from tests.rules import REPORT, RuleReport
+from tests.scratch import in_memory
 
 settings.register_profile("gatepost", derandomize=True, deadline=None, database=None)
 settings.load_profile("gatepost")
@@ -44,6 +45,8 @@ def is_worker(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     if is_worker(config):
         config.stash[SERVER] = Server(**worker_input(config)["postgres"])
+    else:
+        in_memory(os.environ)  # workers and whatever a test starts inherit it
     given = os.environ.get("TEST_DATABASE_URL")
     database_host = make_url(given).host if given else None
     guard = NetworkGuard(allowed=frozenset({database_host} if database_host else ()))

@@ -61,7 +61,13 @@ class Server:
     async def create_database(self, name: str, template: str | None = None) -> None:
         """Database *name* exists: empty, or a copy of *template*, to which nobody may be connected."""
         copied = f' TEMPLATE "{template}"' if template else ""
-        await self._execute(f'CREATE DATABASE "{name}"{copied}')
+        await self._execute(f'CREATE DATABASE "{name}"{copied}{self._by_files}')
+
+    @property
+    def _by_files(self) -> str:
+        """Files are copied as they are: half of what it costs to log each of their pages, the default."""
+        major = re.match(r"\d+", self.version)
+        return " STRATEGY file_copy" if major and int(major[0]) >= 15 else ""  # 14 knows no other
 
     async def drop_database(self, name: str) -> None:
         """Database *name* is gone, and so is whoever was connected to it."""
