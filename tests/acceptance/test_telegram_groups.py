@@ -12,7 +12,7 @@ from core.testing import Line, calls, says
 from tests.acceptance.shop import ORG, REFUND, REFUND_SCRIPT, REFUNDED, U1, U2
 from tests.acceptance.telegram_office import TelegramOffice, telegram_office
 from tests.contract.planted_memory import MemoryPlanted
-from tests.fakes.telegram import Chat, Message, Topic, User
+from tests.fakes.telegram import Chat, Message, Topic
 
 
 @pytest.fixture
@@ -30,11 +30,6 @@ async def parked(
     await office.telegram.says(office.ada, chat, "refund the mug", mention=True, topic=topic)
     await office.last.works()
     return office.card
-
-
-def told(office: TelegramOffice, chat: Chat | User) -> list[str]:
-    """What the bot said there, oldest first, without what keeps Telegram from making links of it."""
-    return [words.replace("\u2060", "") for words in office.told(chat)]
 
 
 async def tasks(office: TelegramOffice) -> list[Task]:
@@ -115,7 +110,7 @@ async def test_a_reply_to_a_card_joins_its_task_whoever_writes_it(office: Telegr
 async def test_a_reply_to_a_card_decides_nothing_and_is_told_what_does(office: TelegramOffice) -> None:
     card = await parked(office, office.ops)
     await office.telegram.replies(office.ada, card, "approve")
-    assert told(office, office.ops)[-1] == (
+    assert office.told(office.ops)[-1] == (
         "Words decide nothing. Press a button on the card, or give the command `approve t-1.1`."
     )
     assert [p.state for p in (await office.story()).parks] == [ParkState.OPEN]
@@ -127,7 +122,7 @@ async def test_who_has_two_tasks_going_on_in_a_group_is_asked_which_is_meant(off
         await office.asks(office.ada, words, office.ops)
         await office.last.works()
     await office.asks(office.ada, "hurry", office.ops)
-    assert told(office, office.ops)[-1] == (
+    assert office.told(office.ops)[-1] == (
         "Which one? t-2: two; t-1: one. Begin with its code, or with /new."
     )
 
@@ -169,7 +164,7 @@ async def test_of_a_file_its_words_are_read_and_its_writer_is_told_that_it_is_no
     await office.last.works()
     (task,) = await tasks(office)
     assert task.goal == "pay this\n\n[Attached, not read: invoice.pdf (8 bytes)]"
-    assert told(office, office.ops)[0] == "I can't read invoice.pdf (8 bytes): say in words what matters."
+    assert office.told(office.ops)[0] == "I can't read invoice.pdf (8 bytes): say in words what matters."
 
 
 # ── topics ───────────────────────────────────────────────────────────────────────────────────
@@ -225,11 +220,9 @@ async def test_what_is_for_one_alone_is_not_said_in_a_topic(office: TelegramOffi
     topic = office.telegram.add_topic(office.ops, "Refunds")
     card = await parked(office, office.ops, topic)
     await office.telegram.says(office.ada, office.ops, "/pending", topic=topic)
-    assert [m.text for m in office.telegram.said(office.ops, topic=topic)] == [
-        card.text,
-        "I sent it to you alone.",
-    ]
-    assert office.told(office.ada) == [card.text]
+    assert office.telegram.said(office.ops, topic=topic)[-1].text == "I sent it to you alone."
+    (shown,) = office.telegram.said(office.ada)
+    assert shown.text == card.text
 
 
 # ── a group that became a supergroup ─────────────────────────────────────────────────────────
@@ -261,7 +254,7 @@ async def test_a_group_that_moved_takes_its_tasks_cards_and_routes_along(office:
     await office.telegram.says(office.ada, new, "/approve@gatepost_bot t-1.1")
     await office.last.works()
     assert office.world.effects == [REFUNDED]
-    said = told(office, new)
+    said = office.told(new)
     assert said[0] == "t-1.1 approved by U1. A worker runs it."
     assert any("✔ Approved by U1" in words for words in said) and "Refunded." in said[-1]
 
@@ -276,7 +269,7 @@ async def test_a_group_that_moved_unheard_is_followed_when_it_refuses_what_is_se
     await office.last.works()
     await follows(office, card.chat, new)
     assert office.world.effects == [REFUNDED]
-    assert "Refunded." in told(office, new)[-1]
+    assert "Refunded." in office.told(new)[-1]
 
 
 @pytest.mark.rule("C6", "K18")

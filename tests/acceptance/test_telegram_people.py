@@ -10,6 +10,7 @@ import pytest
 
 from adapters.telegram.client import SURFACE
 from adapters.telegram.heard.messages import AS_CHANNEL, BOT, HIDDEN, PASSED_ON, WELCOME
+from adapters.telegram.shown.text import JOINER
 from core.codes import code_digest
 from core.front import UNKNOWN
 from core.ids import OrgId, PersonId
@@ -43,13 +44,9 @@ async def parked(office: TelegramOffice, chat: Chat | None = None) -> Message:
     return office.card
 
 
-def told(office: TelegramOffice, chat: Chat | User) -> list[str]:
-    """What the bot said there, oldest first, without what keeps Telegram from making links of it."""
-    return [words.replace("\u2060", "") for words in office.told(chat)]
-
-
 def shown(card: Message) -> str:
-    return card.text.replace("\u2060", "")
+    """What *card* says, as it is read."""
+    return card.text.replace(JOINER, "")
 
 
 async def states(office: TelegramOffice) -> list[ParkState]:
@@ -83,7 +80,7 @@ async def test_who_took_anothers_name_is_nobody(office: TelegramOffice) -> None:
     office.telegram.open_private(office.zoe)
     assert (await office.telegram.presses(office.zoe, card, "Approve")).text == UNKNOWN
     await office.asks(office.zoe, "/approve t-1.1")
-    assert told(office, office.zoe) == [UNKNOWN]
+    assert office.told(office.zoe) == [UNKNOWN]
     assert await states(office) == [ParkState.OPEN]
     (refused,) = [e for e in (await office.story()).audit if e.move == "refused"]
     assert refused.actor == f"{SURFACE}:{office.zoe.id}"
@@ -98,8 +95,8 @@ async def test_who_is_unknown_is_told_how_to_be_known(office: TelegramOffice) ->
     await office.asks(office.zoe, "hello")
     await office.asks(office.zoe, "/tasks")
     await office.asks(office.zoe, "hello", office.ops)
-    assert told(office, office.zoe) == [WELCOME, UNKNOWN, UNKNOWN]
-    assert told(office, office.ops) == [UNKNOWN]
+    assert office.told(office.zoe) == [WELCOME, UNKNOWN, UNKNOWN]
+    assert office.told(office.ops) == [UNKNOWN]
 
 
 async def test_who_talks_to_others_is_not_told_that_nobody_knows_them(office: TelegramOffice) -> None:
@@ -107,14 +104,14 @@ async def test_who_talks_to_others_is_not_told_that_nobody_knows_them(office: Te
     office.telegram.privacy = False
     said = await office.telegram.says(office.zoe, office.ops, "who wants a coffee?")
     await office.telegram.replies(office.zoe, said.message, "me")
-    assert told(office, office.ops) == []
+    assert office.told(office.ops) == []
 
 
 async def test_who_is_known_and_opens_the_chat_is_told_what_may_be_said(office: TelegramOffice) -> None:
     office.opens([])
     await office.telegram.starts(office.ben)
-    assert "approve CALL" in told(office, office.ben)[-1]
-    assert "pause [AGENT]" not in told(office, office.ben)[-1]
+    assert "approve CALL" in office.told(office.ben)[-1]
+    assert "pause [AGENT]" not in office.told(office.ben)[-1]
 
 
 # ── a code ───────────────────────────────────────────────────────────────────────────────────
@@ -130,13 +127,13 @@ async def issued(office: TelegramOffice, seconds: float = 600) -> None:
 async def test_a_link_with_a_code_links_whoever_opens_it_once(office: TelegramOffice) -> None:
     await issued(office)
     await office.telegram.starts(office.zoe, CODE)
-    assert told(office, office.zoe) == ["Welcome, U2. `help` lists what you may say."]
+    assert office.told(office.zoe) == ["Welcome, U2. `help` lists what you may say."]
     roster = await office.store.people.of(ORG)
     assert (U2.id, Account(surface=SURFACE, ref=str(office.zoe.id))) in roster.accounts
 
     late = office.telegram.add_user("late")
     await office.telegram.starts(late, CODE)
-    assert [words.startswith(USED) for words in told(office, late)] == [True]
+    assert [words.startswith(USED) for words in office.told(late)] == [True]
     assert await office.store.people.everywhere(Account(surface=SURFACE, ref=str(late.id))) == ()
 
 
@@ -144,7 +141,7 @@ async def test_a_code_that_was_used_tells_its_user_who_they_are(office: Telegram
     await issued(office)
     for _ in range(2):
         await office.telegram.starts(office.zoe, CODE)
-    assert told(office, office.zoe)[-1] == f"{USED} You are known here as U2."
+    assert office.told(office.zoe)[-1] == f"{USED} You are known here as U2."
 
 
 async def test_a_code_is_taken_as_a_command_too_be_it_copied_from_what_the_bot_said(
@@ -152,10 +149,10 @@ async def test_a_code_is_taken_as_a_command_too_be_it_copied_from_what_the_bot_s
 ) -> None:
     await issued(office)
     await office.telegram.starts(office.zoe)
-    copied = office.told(office.zoe)[0].rpartition("say ")[2].partition("join")[0]
-    assert copied == "/\u2060"  # or Telegram would make a button of it that says no code
+    copied = office.telegram.said(office.zoe)[0].text.rpartition("say ")[2].partition("join")[0]
+    assert copied == f"/{JOINER}"  # or Telegram would make a button of it that says no code
     await office.asks(office.zoe, f"{copied}join {CODE.lower()}")
-    assert told(office, office.zoe)[-1] == "Welcome, U2. `help` lists what you may say."
+    assert office.told(office.zoe)[-1] == "Welcome, U2. `help` lists what you may say."
 
 
 async def test_a_link_that_was_opened_and_delivered_again_links_and_answers_once(
@@ -164,7 +161,7 @@ async def test_a_link_that_was_opened_and_delivered_again_links_and_answers_once
     await issued(office)
     await office.telegram.starts(office.zoe, CODE)
     await office.telegram.delivers_again(office.telegram.updates[-1])
-    assert told(office, office.zoe) == ["Welcome, U2. `help` lists what you may say."]
+    assert office.told(office.zoe) == ["Welcome, U2. `help` lists what you may say."]
 
 
 async def test_a_code_that_has_run_out_links_nobody(office: TelegramOffice) -> None:
@@ -172,7 +169,7 @@ async def test_a_code_that_has_run_out_links_nobody(office: TelegramOffice) -> N
     assert isinstance(office.planted, MemoryPlanted)
     office.planted.clock.advance(601)
     await office.telegram.starts(office.zoe, CODE)
-    assert [words.startswith(USED) for words in told(office, office.zoe)] == [True]
+    assert [words.startswith(USED) for words in office.told(office.zoe)] == [True]
 
 
 # ── in several organizations, and in none any more ───────────────────────────────────────────
@@ -195,7 +192,7 @@ async def test_of_several_organizations_a_message_is_for_none_and_a_button_for_i
     await office.asks(office.ada, "refund it all")
     await office.asks(office.ada, "/pending")
     several = "This account is linked in several organizations: say in which."
-    assert told(office, office.ada) == [several, several]
+    assert office.told(office.ada) == [several, several]
     assert await stored(office) == before
     await office.telegram.presses(office.ada, card, "Approve")
     await office.last.works()
@@ -209,7 +206,7 @@ async def test_who_left_is_unknown_from_then_on(office: TelegramOffice) -> None:
     assert (await office.telegram.presses(office.ben, card, "Approve")).text == UNKNOWN
     await office.asks(office.ben, "/decline t-1.1")
     await office.asks(office.ben, "stop")
-    assert told(office, office.ben) == [UNKNOWN, UNKNOWN]
+    assert office.told(office.ben) == [UNKNOWN, UNKNOWN]
     assert await states(office) == [ParkState.OPEN]
 
 
@@ -224,7 +221,7 @@ async def test_an_administrator_who_hides_is_told_so_and_does_nothing(office: Te
     await office.telegram.replies(office.ada, card, "stop")
     for command in ("/approve t-1.1", "/approve@gatepost_bot t-1.1", "/decline@other_bot t-1.1", "/foo"):
         await office.telegram.says(office.ada, office.ops, command)
-    assert told(office, office.ops)[1:] == [HIDDEN] * 4
+    assert office.told(office.ops)[1:] == [HIDDEN] * 4
     assert (await states(office), await stored(office)) == ([ParkState.OPEN], 0)
 
 
@@ -245,7 +242,7 @@ async def test_what_an_administrator_who_hides_says_to_others_is_left_unanswered
     office.telegram.privacy = False
     await office.telegram.promotes_anonymous(office.ada, office.ops)
     await office.telegram.says(office.ada, office.ops, "who wants a coffee?")
-    assert (told(office, office.ops), await stored(office)) == ([shown(card)], 0)
+    assert (office.told(office.ops), await stored(office)) == ([shown(card)], 0)
 
 
 @pytest.mark.rule("I14")
@@ -254,7 +251,7 @@ async def test_who_writes_as_a_channel_is_told_so_and_does_nothing(office: Teleg
     news = office.telegram.add_channel("news")
     for words in ("@gatepost_bot stop", "/approve t-1.1"):
         await office.telegram.says(office.ada, office.ops, words, as_channel=news)
-    assert told(office, office.ops)[1:] == [AS_CHANNEL] * 2
+    assert office.told(office.ops)[1:] == [AS_CHANNEL] * 2
     assert (await states(office), await stored(office)) == ([ParkState.OPEN], 0)
 
 
@@ -262,10 +259,10 @@ async def test_a_channels_post_in_the_group_that_discusses_it_is_nobodys(office:
     office.opens([])
     said = await office.telegram.says(office.ada, office.ops, "@gatepost_bot hello and /help")
     feed = {"id": 777000, "is_bot": False, "first_name": "Telegram"}
-    before = (told(office, office.ops), await office.planted.count("inbox"))
+    before = (office.told(office.ops), await office.planted.count("inbox"))
     message = said.message.to_json() | {"from": feed, "is_automatic_forward": True}
     await office.telegram.tells("message", message)
-    assert (told(office, office.ops), await office.planted.count("inbox")) == before
+    assert (office.told(office.ops), await office.planted.count("inbox")) == before
 
 
 @pytest.mark.rule("I14", "I21")
@@ -279,18 +276,18 @@ async def test_another_bot_is_refused_its_commands_and_left_unanswered_whoever_i
     await links(office, U1, bot)
     await office.asks(bot, "stop", office.ops)
     await office.telegram.replies(bot, card, "stop")
-    assert told(office, office.ops)[1:] == []
+    assert office.told(office.ops)[1:] == []
     await office.telegram.says(bot, office.ops, "/approve t-1.1")
-    assert told(office, office.ops)[1:] == [BOT]
+    assert office.told(office.ops)[1:] == [BOT]
     await office.telegram.replies(bot, office.telegram.said(office.ops)[-1], BOT)
-    assert told(office, office.ops)[1:] == [BOT]
+    assert office.told(office.ops)[1:] == [BOT]
     assert (await states(office), await stored(office)) == ([ParkState.OPEN], 0)
 
 
 async def test_what_the_bot_said_itself_is_nobodys(office: TelegramOffice) -> None:
     card = await parked(office)
     await office.telegram.tells("message", card.to_json() | {"text": "/approve t-1.1"})
-    assert (told(office, office.ops), await stored(office)) == ([shown(card)], 0)
+    assert (office.told(office.ops), await stored(office)) == ([shown(card)], 0)
 
 
 # ── words of somebody else ───────────────────────────────────────────────────────────────────
@@ -300,9 +297,9 @@ async def test_what_the_bot_said_itself_is_nobodys(office: TelegramOffice) -> No
 async def test_a_command_that_was_passed_on_is_not_done(office: TelegramOffice) -> None:
     card = await parked(office)
     await office.telegram.says(office.ada, office.ada, "/approve t-1.1", forward=True)
-    assert told(office, office.ada) == [PASSED_ON]
+    assert office.told(office.ada) == [PASSED_ON]
     await office.telegram.says(office.ada, office.ops, "/approve@gatepost_bot t-1.1", forward=True)
-    assert told(office, office.ops) == [shown(card)]
+    assert office.told(office.ops) == [shown(card)]
     assert (await states(office), await stored(office)) == ([ParkState.OPEN], 0)
 
 
@@ -313,7 +310,7 @@ async def test_a_command_that_another_bot_put_in_is_not_done(office: TelegramOff
     via = office.telegram.add_user("via_bot", is_bot=True).to_json()
     message = said.message.to_json() | {"text": "/approve t-1.1", "via_bot": via}
     await office.telegram.tells("message", message)
-    assert told(office, office.ada)[1:] == [PASSED_ON]
+    assert office.told(office.ada)[1:] == [PASSED_ON]
     assert (await states(office), await stored(office)) == ([ParkState.OPEN], 0)
 
 
@@ -351,10 +348,10 @@ async def test_who_never_opened_the_chat_is_told_how_where_they_asked(office: Te
     card = await parked(office)
     await links(office, U2, office.zoe)
     await office.telegram.says(office.zoe, office.ops, "/pending")
-    assert told(office, office.ops) == [
+    assert office.told(office.ops) == [
         shown(card),
         "This is for you alone: open t.me/gatepost_bot, press Start, and say it again.",
     ]
     await office.telegram.starts(office.zoe)
     await office.telegram.says(office.zoe, office.ops, "/pending")
-    assert told(office, office.zoe)[1:] == [shown(card)]
+    assert office.told(office.zoe)[1:] == [shown(card)]

@@ -60,13 +60,15 @@ class Messages:
         said = self._command(message, us)
         if (why := _why_nobody(message, user)) is not None:
             await self._refused(message, user, said, us, why)
-        elif said is not None:
-            await self._typed(message, user, said, event_id, us)
         elif is_passed_on(message) and words(message, us)[0].startswith("/"):
             if kind_of(message) is ChatKind.DIRECT:
                 await self._tell(message, user, Answer(words=PASSED_ON))
-        elif await self.prompting.answered(message, user, words(message, us)[0], event_id, us):
+        elif (said is None or _may_be_words(said)) and await self.prompting.answered(
+            message, user, words(message, us)[0], event_id, us
+        ):
             return
+        elif said is not None:
+            await self._typed(message, user, said, event_id, us)
         else:
             await self._heard(message, user, event_id, us)
 
@@ -90,13 +92,14 @@ class Messages:
     # ── commands ─────────────────────────────────────────────────────────────────────────────
 
     def _command(self, message: Message, us: Us) -> Said | None:
-        """The command for us in *message*. Among others a bare name that we don't have is for another bot."""
+        """The command for us in *message*. Among others one that we don't have is for another bot.
+
+        Unless it is a reply to us.
+        """
         said = command_in(message, us)
-        if said is None or (
-            said.bot is None and kind_of(message) is not ChatKind.DIRECT and not _is_known(said)
-        ):
-            return None
-        return said
+        if said is None or kind_of(message) is ChatKind.DIRECT or is_ours(answered_by(message), us):
+            return said
+        return None if _may_be_words(said) else said
 
     async def _typed(self, message: Message, user: User, said: Said, event_id: str, us: Us) -> None:
         if said.bot is not None and not us.is_named(said.bot):
@@ -132,8 +135,10 @@ class Messages:
             await self._tell(message, user, Answer(words=why))
 
 
-def _is_known(said: Said) -> bool:
-    return said.name in BY_NAME or said.name in ("cancel", "start", "settings")
+def _may_be_words(said: Said) -> bool:
+    """It names no command, and nobody whose command it is: /srv may be the new value of a field."""
+    known = said.name in BY_NAME or said.name in ("cancel", "start", "settings")
+    return not known and said.bot is None
 
 
 def _addressed(message: ChatMessage) -> ChatMessage:
