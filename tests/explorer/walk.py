@@ -6,6 +6,7 @@ of a walk its faults stop and a willing owner answers everything: then the task 
 
 import random
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, cast
@@ -96,8 +97,7 @@ class Walk:
 
     def _host(self) -> BaseHost:
         host = BaseHost()
-        made = [self._tool(name, risk) for name, risk in RISKS.items()]
-        host.tools = {t.name: t for t in made}
+        host.tools = dict(TOOLS)
         limits = Limits(rounds=self.rng.choice([3, 8, 30]), wrap_up=self.rng.random() < 0.7)
         host.agents = {
             "lead": Agent(
@@ -112,14 +112,7 @@ class Walk:
         host.model = self
         return host
 
-    def _tool(self, name: str, risk: Risk) -> Tool:
-        async def act(n: int, context: ToolContext) -> str:
-            return self._act(name, context, n)
-
-        act.__doc__ = f"Does {name}."
-        return tool(risk=risk, name=name, timeout=None)(act)
-
-    def _act(self, name: str, context: ToolContext, n: int) -> str:
+    def act(self, name: str, context: ToolContext, n: int) -> str:
         """The outside world: the call arrives, and may take its caller's process with it."""
         self._maybe_die("handler, before")
         call = self.rows.calls[context.call_id]
@@ -312,6 +305,7 @@ class Walk:
 
     async def run(self) -> None:
         """The task has come to an end with every invariant held all along; else Violation."""
+        WALKING.set(self)
         idle = 0
         while self.changes < PATIENCE:
             self.checks.after()
@@ -388,6 +382,20 @@ RISKS: Mapping[str, Risk] = {
     "refund": Risk.SPEND,
     "erase": Risk.REMOVE,
 }
+
+WALKING: ContextVar[Walk] = ContextVar("the walk whose tool is called")
+
+
+def _tool(name: str, risk: Risk) -> Tool:
+    async def act(n: int, context: ToolContext) -> str:
+        return WALKING.get().act(name, context, n)
+
+    act.__doc__ = f"Does {name}."
+    return tool(risk=risk, name=name, timeout=None)(act)
+
+
+TOOLS = {name: _tool(name, risk) for name, risk in RISKS.items()}
+"""Of every walk, which would spend a fifth of its time on declaring them."""
 
 
 class _Store:
