@@ -486,6 +486,19 @@ async def test_an_account_is_connected_by_a_link_and_the_agent_told_by_a_button(
     assert (await office.task()).state is TaskState.DONE
 
 
+@on_sqlite
+@pytest.mark.rule("C9", "C12")
+async def test_an_account_may_be_left_unconnected(office: TelegramOffice) -> None:
+    mailbox = Mailbox()
+    tools = tuple(mailbox.tools().values())
+    sam = replace(SAM, tools=("read_mail",))
+    card = await office.parked(calls(READ), says("Then not."), sam=sam, tools=tools)
+    await office.presses(office.ada, "Not now", "✖ Decline")
+    await office.last.works()
+    assert (mailbox.done, card.labels) == ([], [])
+    assert (await office.task()).state is TaskState.DONE
+
+
 @pytest.mark.rule("C7")
 async def test_a_task_at_its_limit_goes_on_by_a_button(office: TelegramOffice) -> None:
     look = calls(("read_order", {"id": "A1"}))
@@ -688,7 +701,6 @@ async def test_a_card_that_is_there_twice_ends_twice(office: TelegramOffice, pre
     assert office.cards() == []
 
 
-@pytest.mark.rule("K18")
 async def test_a_card_that_people_deleted_is_there_anew(office: TelegramOffice) -> None:
     card = await office.parked()
     await office.telegram.deletes(card)

@@ -266,6 +266,15 @@ async def test_a_field_is_changed_in_a_topic_where_its_card_is(office: TelegramO
     assert {m.topic for m in office.telegram.said(office.ops)} == {topic}
 
 
+@pytest.mark.rule("C8")
+async def test_a_value_that_is_so_already_changes_nothing(office: TelegramOffice) -> None:
+    card = await choosing(office)
+    text, labels = card.text, card.labels
+    pressed = await office.presses(office.ada, "Edit", "colour", "• red")
+    assert (pressed.text, card.text, card.labels) == ("", text, labels)
+    assert [p.version for p in (await office.story()).parks] == [1]
+
+
 # ── whose question, how long, how often ──────────────────────────────────────────────────────
 
 

@@ -212,6 +212,8 @@ class Buttons:
         if value is None:
             return Done(answer=Answer(words=GONE))
         press = replace(self._press(click, found, Verb.EDIT), fields={asked.name: value})
+        if value == asked.value:
+            return Done(then=lambda: self._restored(click, press))
         answer = await self.front.amended(press)
         if not answer.views:
             return Done(answer=answer, then=lambda: self._current(click, press))

@@ -16,7 +16,6 @@ from adapters.telegram.heard.updates import Us, account_of, is_ours, where
 from adapters.telegram.places import Spot
 from adapters.telegram.shown.answers import messages_of
 from adapters.telegram.shown.menus import Question, is_question
-from core.cards import Verb
 from core.chat import Answer, Press
 from core.errors import BadArguments, ChatError
 from core.front import Front, problems_in_words
@@ -148,7 +147,3 @@ class Prompting:
         return (
             await self.front.desk.store.prompts.open_in(SURFACE, here.name, account_of(user).ref) is not None
         )
-
-
-VERBS: Final = {"decline_why": Verb.DECLINE, Verb.REVISE: Verb.REVISE, Verb.ANSWER: Verb.ANSWER}
-"""Of what is asked for in words: what the words are given with."""
