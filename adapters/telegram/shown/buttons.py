@@ -18,7 +18,7 @@ from adapters.telegram.shown.keyboards import (
 from adapters.telegram.shown.menus import Menu
 from core.cards import Card, Row, Verb
 from core.headlines import asked_twice, label, offered, stands_out
-from core.parks import Choice, ParkKind
+from core.parks import Choice
 from core.shown import share
 from core.visible import units
 
@@ -51,6 +51,10 @@ _TOGETHER: Final[tuple[frozenset[str], ...]] = (
     frozenset({Choice.MORE_ROUNDS, Choice.MORE_TOKENS}),
 )
 """Choices that share a row; every other has one of its own."""
+_AS_SIGNS: Final = frozenset(
+    {Verb.APPROVE, Verb.EDIT, Verb.REVIEW, Verb.DECLINE, Verb.REVISE, Verb.DECLINE_STOP}
+)
+"""Choices whose signs say enough beside each other, where there are several calls."""
 LONGEST_ANSWER: Final = 36
 """Units of a suggested answer that its button shows whole."""
 MOST_ANSWERS: Final = 10
@@ -96,9 +100,9 @@ def _by_lines(row: Row, before: str) -> Keyboard:
 
 def row_of_several(row: Row) -> Keyboard:
     """[✅ t-1.2][✏️][✖][💬]; of what is no approval in words, its code before them."""
-    if not row.choices and row.url is None:
+    if not row.choices:
         return ()
-    if row.kind is ParkKind.APPROVAL:
+    if _AS_SIGNS.issuperset(row.choices):
         first, *others = offered(row)
         signs = [_button(row, choice, SIGNS[choice]) for choice in others]
         return ((_button(row, first, f"{SIGNS[first]} {row.code}"), *signs),)
@@ -143,7 +147,7 @@ def opens(url: str | None) -> bool:
 
 
 def _link(row: Row, before: str) -> Keyboard:
-    if not opens(row.url):
+    if not row.choices or not opens(row.url):
         return ()
     return ((Button(words=f"{before}🔗 Connect…", url=row.url, style=Style.PRIMARY),),)
 

@@ -43,7 +43,7 @@ from core.shown import Field, Room, pages
 from core.visible import shortened, units
 from core.wording import day
 
-ROOM: Final = Room(2_200, several=1_800)
+ROOM: Final = Room(2_200, several=1_500)
 """Of the arguments that a card shows: so little that with everything else, at its shortest, they always fit a
 message of 4,096 units. What core counts as shown whole is shown whole (I32)."""
 LONG: Final = 300
@@ -74,7 +74,7 @@ _SPACES: Final = (
     Space(aside=200, told=300, reason=300, came=300, warnings=600),
     Space(aside=0, told=200, reason=200, came=200, warnings=300),
     Space(aside=0, told=200, reason=0, came=100, warnings=100, heading=100, compact=True),
-    Space(aside=0, told=100, reason=0, came=50, warnings=50, heading=30, compact=True),
+    Space(aside=0, told=100, reason=0, came=50, warnings=40, heading=30, compact=True),
 )
 
 Shows = Callable[[Row, Space], list[Text]]
@@ -174,7 +174,7 @@ def _told(card: Card, space: Space) -> Text:
 def row_parts(row: Row, space: Space = _SPACES[0]) -> list[Text]:
     """What is asked, and what speaks about it. Never empty of a call's arguments."""
     parts = [*_question(row), fields_text(row, space)]
-    if row.hidden:
+    if row.hidden and space.reason:  # else what is hidden is counted, and no more is said of it
         parts.append(bold(plain(NOT_ALL)))
     parts.append(safe(shortened("\n".join(warned(row)), space.warnings)))
     if space.aside:
@@ -183,7 +183,7 @@ def row_parts(row: Row, space: Space = _SPACES[0]) -> list[Text]:
         if row.earlier:
             before = (shortened(words, space.aside) for words in row.earlier)
             parts.append(joined([bold(plain("Sent before:")), *(safe(f"• {words}") for words in before)]))
-    if row.url is not None and not opens(row.url):
+    if row.url is not None and row.choices and not opens(row.url):
         parts.append(plain(NO_LINK))
     return [part for part in parts if part]
 
