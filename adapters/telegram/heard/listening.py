@@ -27,6 +27,8 @@ from core.front import Front
 log = logging.getLogger(__name__)
 
 REMEMBERED: Final = 2_000
+LONGEST_NUMBER: Final = 40
+"""Digits that an update which nobody can read is told apart by."""
 _OUT: Final = frozenset({ChatMemberStatus.LEFT, ChatMemberStatus.BANNED})
 
 
@@ -63,7 +65,7 @@ class Listening:
         self.done.append(update.update_id)
 
     async def _kept(self, raw: Mapping[str, Any], why: str) -> None:
-        number = raw.get("update_id")
+        number = str(raw.get("update_id"))[:LONGEST_NUMBER]
         text = json.dumps(raw, ensure_ascii=False, default=str)
         await self.front.kept(f"{self.client.id}:{number}", text, why)
 

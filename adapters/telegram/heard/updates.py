@@ -21,6 +21,9 @@ ALLOWED: Final = ("message", "edited_message", "callback_query", "my_chat_member
 CHANNEL_FEED: Final = 777000
 """Telegram itself, which puts a channel's posts into the group that discusses them."""
 
+HIGHEST: Final = 2**63
+"""No update has a number so high, whatever Telegram counts with."""
+
 
 class Unreadable(Exception):
     """An update is not what it should be."""
@@ -30,9 +33,18 @@ def update_of(raw: Mapping[str, Any]) -> Update:
     """Raises Unreadable."""
     try:
         update = Update.de_json(dict(raw))
-        if not isinstance(update.update_id, int) or isinstance(update.update_id, bool):
-            raise Unreadable("its update_id is no number")
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError, OSError) as error:
+        number = update.update_id
+        if not isinstance(number, int) or isinstance(number, bool) or not 0 <= number < HIGHEST:
+            raise Unreadable("its update_id is no number of an update")
+    except (
+        AttributeError,
+        KeyError,
+        OverflowError,
+        RecursionError,
+        TypeError,
+        ValueError,
+        OSError,
+    ) as error:
         raise Unreadable(f"{type(error).__name__}: {error}") from error
     return update
 
@@ -129,7 +141,7 @@ def words(message: Message, us: Us) -> tuple[str, bool]:
     before. Offsets count UTF-16 units, as Telegram does.
     """
     text = message.text if message.text is not None else message.caption or ""
-    units, named = text.encode("utf-16-le"), False
+    units, named = text.encode("utf-16-le", "surrogatepass"), False
     for entity in sorted(_entities(message), key=lambda e: e.offset, reverse=True):
         start, end = 2 * entity.offset, 2 * (entity.offset + entity.length)
         said = units[start:end].decode("utf-16-le", "replace")
