@@ -215,6 +215,12 @@ async def test_menus_of_another_version_are_told_by_what_differs(up: Deployment)
     assert "restart" in found.mend
 
 
+async def test_menus_that_nobody_told_telegram_of_are_empty(up: Deployment) -> None:
+    up.telegram.commands.clear()
+    found = only_wrong(await up.looked())
+    assert (found.name, found.said) == ("telegram commands", "the menus are empty")
+
+
 async def test_a_command_that_is_described_otherwise_is_not_this_versions(up: Deployment) -> None:
     up.telegram.commands["all_private_chats"][0]["description"] = "Something else."
     assert "in private chats they say or stand otherwise" in only_wrong(await up.looked()).said

@@ -91,10 +91,13 @@ def privacy(bot: User) -> Finding:
 
 async def commands(client: BotClient) -> Finding:
     """Whether the menus of each kind of chat offer the commands of this version."""
-    name, differs = "telegram commands", []
+    name = "telegram commands"
+    differs: list[str] = []
+    told = False
     try:
         for scope, expected in offered():
             found = await called(client.api.get_my_commands(scope=scope))
+            told = told or bool(found)
             if list(found) != list(expected):
                 differs.append(_difference(scope, [c.command for c in found], [c.command for c in expected]))
     except ChatError as error:
@@ -102,7 +105,7 @@ async def commands(client: BotClient) -> Finding:
     if differs:
         return wrong(
             name,
-            f"the menus are not this version's: {'; '.join(differs)}",
+            f"the menus are not this version's: {'; '.join(differs)}" if told else "the menus are empty",
             "start the web process, or restart it: it tells Telegram its commands",
         )
     return well(name, "the menus of private chats and groups offer this version's")
