@@ -9,7 +9,7 @@ from sqlalchemy import event
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store.apply import write_change
-from adapters.store.load import load_work
+from adapters.store.load import find_task, load_work
 from core.calls import Call
 from core.ids import TaskRef, Token
 from core.moves.common import card_key
@@ -369,7 +369,9 @@ async def test_a_copy_made_while_its_card_is_revised_is_revised_too(sql: SqlPlan
     await revised(sql, task)
 
     async def body(conn: AsyncConnection) -> "asyncio.Task[None]":
-        work, at = await load_work(sql.db, conn, task, NOTHING)
+        there = await find_task(conn, task.ref, lock=True)
+        assert there is not None
+        work, at = await load_work(sql.db, conn, there, NOTHING)
         copying = asyncio.create_task(sql.store.outbox.copied(park.token, CHAT, "4711:77"))
         await asyncio.wait([copying], timeout=A_MOMENT)
         assert not copying.done()
