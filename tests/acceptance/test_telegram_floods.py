@@ -73,7 +73,7 @@ async def asked(
 ) -> None:
     """So many refunds were asked for and wait for somebody; nothing of it is shown yet, and no progress."""
     for n in range(times):
-        await office.asks(by or office.ada, f"/new refund mug {n}" if chat else "refund the mug", chat)
+        await office.asks(by or office.ada, f"Sam: refund mug {n}", chat)
     await office.last.worker.until_idle()
     await office.planted.update("posts", {"state": "sent"}, kind=PostKind.PROGRESS)
 
