@@ -152,15 +152,17 @@ async def test_cards_go_to_several_places_in_the_order_said(planted: Planted) ->
     )
     await people.save(ada, org, SetRoute("", home))
     await people.save(ada, org, SetRoute("lead", ops, (flood, home)))
-    saved = await people.save(ada, org, SetRoute("lead", flood, (ops,)))
-    assert saved.routes == (("", home), ("lead", flood), ("lead", ops))
+    saved = await people.save(ada, org, SetRoute("lead", flood, (ops, home)))
+    assert saved.routes == (("", home), ("lead", flood), ("lead", ops), ("lead", home))
     assert await people.of(org) == saved
-    assert await people.save(ada, org, SetRoute("lead", flood, (ops,))) == saved
+    assert await people.save(ada, org, SetRoute("lead", flood, (ops, home))) == saved
     facts: Json = load((await trail(planted, org))[-1].entry)
-    first, second = ({"surface": r.surface, "ref": r.ref} for r in (flood, ops))
-    assert facts["after"] == {"route lead": {**first, "also": [second]}}
-    assert facts["before"]["route lead"]["also"] == [first, {"surface": "console", "ref": "ada"}]
+    first, second, third = ({"surface": r.surface, "ref": r.ref} for r in (flood, ops, home))
+    assert facts["after"] == {"route lead": {**first, "also": [second, third]}}
+    assert facts["before"] == {"route lead": {**second, "also": [first, third]}}
     assert len(await trail(planted, org)) == 3
+    fewer = await people.save(ada, org, SetRoute("lead", flood))
+    assert fewer.routes == (await people.of(org)).routes == (("", home), ("lead", flood))
     gone = await people.save(ada, org, SetRoute("lead", None))
     assert gone.routes == (await people.of(org)).routes == (("", home),)
 
