@@ -1,18 +1,17 @@
 """One run of the clicks' benchmark: the real processes over one database, a load of clicks, what came of it.
 
-Everything goes the way it goes in production: people ask in Slack, workers propose and post the cards, clicks
-come signed over HTTP, workers run what was approved. Slack, the web process and each worker are processes of
-their own; this one sends the clicks, and reads the rows before and after.
+Everything goes the way it goes in production: people ask in a chat, workers propose and post the cards,
+clicks come over HTTP as the chat sends them, workers run what was approved. The chat, the web process and
+each worker are processes of their own; this one sends the clicks, and reads the rows before and after.
 """
 
 import asyncio
-import json
 import os
 import re
 import signal
 import sys
 import time
-from asyncio.subprocess import PIPE, Process
+from asyncio.subprocess import Process
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -22,23 +21,21 @@ from random import Random
 from typing import Any, cast
 
 import aiohttp
-from slack_sdk.signature import SignatureVerifier
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.ids import SystemIds
 from adapters.store import SqlStore, migrate, open_store
 from adapters.store import tables as t
 from bench import clicked_shop as shop
+from bench.chat import Chat, Surface, chat
 from bench.clicked_shop import Stage
 from bench.cpu import shares, times
 from bench.result import ROOT
-from bench.slack_server import LINE_BYTES
 from core.ids import OrgId
 from core.parks import ParkKind, ParkState
 from core.people import Account
 from core.tasks import TaskState
-from tests.fakes.slack import SIGNING_SECRET
 
 AUDIT_KEY = "of a benchmark, not of an installation"
 ORG = OrgId("org")
@@ -62,8 +59,9 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Plan:
-    """*rate* clicks a second for *seconds*, while a model takes *think_seconds* for each reply."""
+    """*rate* clicks a second in *surface* for *seconds*; a model takes *think_seconds* for each reply."""
 
+    surface: Surface = Surface.SLACK
     rate: int
     seconds: float
     think_seconds: float
@@ -153,7 +151,7 @@ class Bench:
     folder: Path
     tell: Tell
     store: SqlStore = field(init=False)
-    slack: "Slack" = field(init=False)
+    chat: Chat = field(init=False)
     port: int = field(init=False)
     names: dict[int, str] = field(default_factory=dict)
     found: list[str] = field(default_factory=list)
@@ -161,21 +159,36 @@ class Bench:
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[None]:
-        """Slack and the web process run, and the organization has its one person."""
+        """The chat and the web process run, and the organization has its one person."""
         shop.set_stage(self.folder, Stage.PREPARING)
         async with AsyncExitStack() as closing:
             made = open_store(self.url, audit_key=AUDIT_KEY.encode(), ids=SystemIds(), pool_size=2)
             self.store = cast(SqlStore, made)
             closing.push_async_callback(self.store.close)
-            self.slack = await closing.enter_async_context(_slack())
-            self.names[self.slack.process.pid] = "the fake Slack"
+            people = self._calls + READING
+            self.chat = await closing.enter_async_context(chat(self.plan.surface, people))
+            self.names[self.chat.process.pid] = f"the fake {self.chat.name}"
             self.names[os.getpid()] = "the generator"
-            account = Account(surface="slack", ref=self.slack.account)
-            await self.store.people.found(ORG, "Org", "Ada", account)
+            await self._ada()
             web = await closing.enter_async_context(self._bot("web", "web"))
             self.port = int((await self._says(web, r"web listens on \S+:(\d+)"))[1])
             await self._says(web, "web is open")
             yield
+
+    async def _ada(self) -> None:
+        """The one person is there, linked to each of the chat's accounts."""
+        first, *others = self.chat.accounts
+        ada = await self.store.people.found(ORG, "Org", "Ada", Account(surface=self.plan.surface, ref=first))
+        rows = [
+            {"org": ORG, "person_id": ada.id, "surface": self.plan.surface.value, "account_ref": ref}
+            for ref in others
+        ]
+
+        async def linked(conn: AsyncConnection) -> None:
+            await conn.execute(insert(t.accounts), rows)
+
+        if rows:
+            await self.store.db.write(linked)
 
     @asynccontextmanager
     async def _bot(self, command: str, name: str) -> AsyncIterator["Bot"]:
@@ -206,9 +219,7 @@ class Bench:
             shop.FOLDER: str(self.folder),
             shop.THINK: str(self.plan.think_seconds),
             "PORT": "0",
-            "SLACK_BOT_TOKEN": self.slack.bot_token,
-            "SLACK_SIGNING_SECRET": SIGNING_SECRET,
-            "SLACK_API_URL": self.slack.api_url,
+            **self.chat.env,
         }
 
     async def _says(self, bot: "Bot", words: str) -> "re.Match[str]":
@@ -227,14 +238,18 @@ class Bench:
         await self._asked([shop.refund_of(n) for n in range(self._calls)], "refunds asked for")
 
     async def works(self, leaving: AsyncExitStack) -> None:
-        """The workers work, until *leaving*; each call waits, its card is in Slack, and the readers go on."""
+        """The workers work, until *leaving*; each call waits, its card is there, and the readers go on."""
         for n in range(1, WORKERS + 1):
             worker = await leaving.enter_async_context(self._bot("worker", f"worker-{n}"))
             await self._says(worker, "works")
         await self._until(self._calls, self._waiting, "calls parked")
-        await self._until(self._calls, self.slack.cards, "cards posted")
+        await self._until(self._calls, self.chat.cards, "cards posted")
         await self._asked([shop.reading(n) for n in range(READING)], "readers asked for")
         await self._until(READING, self._reading, "readers going on")
+
+    @property
+    def _url(self) -> str:
+        return f"http://127.0.0.1:{self.port}{self.chat.path}"
 
     @property
     def _calls(self) -> int:
@@ -243,7 +258,7 @@ class Bench:
     async def _asked(self, texts: Sequence[str], what: str) -> None:
         for n in range(0, len(texts), SAID_AT_ONCE):
             some = texts[n : n + SAID_AT_ONCE]
-            taken = await self.slack.says(some, f"http://127.0.0.1:{self.port}/slack/events")
+            taken = await self.chat.says(some, self._url)
             if taken != len(some):
                 raise RuntimeError(f"the web process took {taken} of {len(some)} messages")
             self.tell(f"{n + len(some)} of {len(texts)} {what}")
@@ -265,7 +280,7 @@ class Bench:
         """The clicks were sent and answered, and everything that they let run has run."""
         planned = arrivals(self.plan.rate, self.plan.seconds)
         self.tell("the clicks are made")
-        made = await self.slack.clicks([arrival.call for arrival in planned])
+        made = await self.chat.clicks([arrival.call for arrival in planned])
         shop.set_stage(self.folder, Stage.LOADED)
         self.tell(f"{len(made)} clicks in {self.plan.seconds:g} s")
         watching = asyncio.create_task(self._watched())
@@ -280,7 +295,7 @@ class Bench:
         shop.set_stage(self.folder, Stage.OVER)
         await self._drained(clicks)
         cores = {} if before is None or after is None else shares(before, after, self.names, self._rest)
-        self.found += [f"Slack found fault with: {fault}" for fault in await self.slack.faults()]
+        self.found += [f"{self.chat.name} found fault with: {fault}" for fault in await self.chat.faults()]
         return Outcome(
             clicks=clicks,
             parks=await self._parks(),
@@ -295,7 +310,7 @@ class Bench:
             await asyncio.sleep(1)
 
     async def _sent(self, planned: Sequence[Arrival], made: Sequence[tuple[str, bytes]]) -> list[Click]:
-        loop, signing = asyncio.get_running_loop(), SignatureVerifier(SIGNING_SECRET)
+        loop = asyncio.get_running_loop()
         # Less than the server keeps them: a connection that it closes just now would lose a click of ours.
         connections = aiohttp.TCPConnector(limit=0, keepalive_timeout=2)
         patience = aiohttp.ClientTimeout(total=ANSWER_SECONDS)
@@ -304,7 +319,7 @@ class Bench:
             going: list[asyncio.Task[Click]] = []
             for arrival, (token, body) in zip(planned, made, strict=True):
                 await asyncio.sleep(begun + arrival.at - loop.time())
-                work = _click(session, signing, self.port, token, body, begun_at + arrival.at)
+                work = _click(session, self._url, self.chat, token, body, begun_at + arrival.at)
                 going.append(asyncio.create_task(work))
             return await asyncio.gather(*going)
 
@@ -392,24 +407,11 @@ class Bench:
 
 
 async def _click(
-    session: aiohttp.ClientSession,
-    signing: SignatureVerifier,
-    port: int,
-    token: str,
-    body: bytes,
-    due_at: float,
+    session: aiohttp.ClientSession, url: str, chat: Chat, token: str, body: bytes, due_at: float
 ) -> Click:
     sent_at, status = time.time(), None
-    stamp = str(int(sent_at))
-    headers = {
-        "Content-Type": "application/x-www-form-urlencoded",
-        "X-Slack-Request-Timestamp": stamp,
-        "X-Slack-Signature": signing.generate_signature(timestamp=stamp, body=body) or "",
-    }
     try:
-        async with session.post(
-            f"http://127.0.0.1:{port}/slack/events", data=body, headers=headers
-        ) as answer:
+        async with session.post(url, data=body, headers=chat.headers(body, int(sent_at))) as answer:
             await answer.read()
             status = answer.status
     except (aiohttp.ClientError, TimeoutError):
@@ -448,47 +450,3 @@ class Bot:
         logged = [f"{self.name} logged {len(lines)} warnings and errors, first: {lines[0]}"] if lines else []
         status = self.process.returncode
         return [*logged, *([] if status == 0 else [f"{self.name} did not leave by itself: {status}"])]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Slack:
-    """The fake Slack's process, and how it is talked to."""
-
-    process: Process
-    api_url: str
-    bot_token: str
-    account: str
-
-    async def says(self, texts: Sequence[str], url: str) -> int:
-        """Ada wrote *texts* to the bot in a channel; how many were taken by *url*."""
-        return int(await self._answer({"say": texts, "to": url}))
-
-    async def cards(self) -> int:
-        """How many cards there have a call that waits."""
-        return int(await self._answer({"count": "cards"}))
-
-    async def clicks(self, calls: Sequence[int]) -> list[tuple[str, bytes]]:
-        """Of each click its token and its body."""
-        return [(token, body.encode()) for token, body in await self._answer({"click": calls})]
-
-    async def faults(self) -> list[str]:
-        return [str(fault) for fault in await self._answer({"tell": "faults"})]
-
-    async def _answer(self, told: Mapping[str, Any]) -> Any:
-        assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(json.dumps(told).encode() + b"\n")
-        await self.process.stdin.drain()
-        return json.loads(await self.process.stdout.readline())
-
-
-@asynccontextmanager
-async def _slack() -> AsyncIterator[Slack]:
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bench.slack_server"), cwd=ROOT, stdin=PIPE, stdout=PIPE, limit=LINE_BYTES
-    )
-    assert process.stdin is not None and process.stdout is not None
-    try:
-        yield Slack(process=process, **json.loads(await process.stdout.readline()))
-    finally:
-        process.stdin.close()
-        await process.wait()

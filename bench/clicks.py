@@ -1,8 +1,8 @@
-"""`python -m bench.clicks`: how long a click in Slack waits for its answer, and for its decision, under load.
+"""`python -m bench.clicks`: how long a click in a chat waits for its answer and its decision, under load.
 
 An open loop: when each click comes is fixed beforehand, and its time is counted from then, so that a click
 that had to wait behind a slow one is not missing from the figures. Behind it are the real web process, real
-workers with twenty tasks going on, and the suite's fake Slack, a process each.
+workers with twenty tasks going on, and the suite's fake Slack or Telegram, a process each.
 """
 
 import asyncio
@@ -14,7 +14,6 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +24,7 @@ if __name__ == "__main__":  # started by its path, this folder would be first, a
     sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 from bench import result
+from bench.chat import Surface
 from bench.claims import SETTINGS, settings_of, shown
 from bench.clicked import AGAIN, READING, WORKERS, Outcome, Plan, run
 from bench.ours import percentile
@@ -33,12 +33,7 @@ from core.errors import GatepostError
 from tests.postgres import PostgresUnavailable, serve
 
 PATIENCE_SECONDS = 3.0
-"""After which Slack tells who clicked that it didn't work."""
-
-
-class Surface(StrEnum):
-    SLACK = "slack"
-    TELEGRAM = "telegram"
+"""After which Slack tells who clicked that it didn't work; Telegram waits longer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,13 +111,10 @@ def _measure(
     as_json: Annotated[bool, typer.Option("--json", help="Nothing but the last line on stdout.")] = False,
 ) -> None:
     """Clicks at fixed times on parked calls: their answers, their decisions, none lost, none doubled."""
-    if surface is Surface.TELEGRAM:
-        sys.stderr.write("clicks in Telegram are measured once the bot is in Telegram; only slack is there\n")
-        raise typer.Exit(2)
     if postgres and database is not None:
         raise typer.BadParameter("--postgres brings its own database: leave out --database")
     console, progress = Console(stderr=as_json), Console(stderr=True)
-    plan = Plan(rate=rate, seconds=seconds, think_seconds=think)
+    plan = Plan(surface=surface, rate=rate, seconds=seconds, think_seconds=think)
     began = result.load()
     try:
         with (
@@ -149,7 +141,7 @@ def _measure(
     for line in (*outcome.found, *wrong):
         progress.print(line, highlight=False, markup=False)
     kept = _kept(
-        table, facts, "PostgreSQL" if settings.startswith("PostgreSQL") else "SQLite", outcome, wrong
+        surface, table, facts, "PostgreSQL" if settings.startswith("PostgreSQL") else "SQLite", outcome, wrong
     )
     console.print(f"kept in {result.keep(kept).relative_to(ROOT)}", highlight=False)
     sys.stdout.write(json.dumps(asdict(found)) + "\n")
@@ -238,12 +230,19 @@ def _niceness() -> str:
 
 
 def _kept(
-    table: Table, facts: Sequence[str], database: str, outcome: Outcome, wrong: Sequence[str]
+    surface: Surface,
+    table: Table,
+    facts: Sequence[str],
+    database: str,
+    outcome: Outcome,
+    wrong: Sequence[str],
 ) -> Result:
     command = shlex.join(["python", "-m", "bench.clicks", *_without_passwords(sys.argv[1:])])
     return Result(
-        name=f"clicks-{database.lower()}",
-        title=f"Clicks on {database}",
+        name=f"clicks-{database.lower()}"
+        if surface is Surface.SLACK
+        else f"clicks-{surface}-{database.lower()}",
+        title=f"Clicks in {surface.capitalize()} on {database}",
         command=command,
         date=result.now(),
         machine=[*facts, *outcome.found, *wrong],

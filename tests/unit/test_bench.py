@@ -205,7 +205,6 @@ def test_clicks_that_were_late_or_put_off_and_decided_all_the_same_are_told_besi
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--surface", "telegram"], "once the bot is in Telegram"),
         (["--surface", "pigeon"], "pigeon"),
         (["--rate", "0"], "--rate"),
         (["--postgres", "--database", "sqlite+aiosqlite:///x.db"], "leave out --database"),
