@@ -701,6 +701,23 @@ async def test_a_card_that_is_there_twice_ends_twice(office: TelegramOffice, pre
     assert office.cards() == []
 
 
+@pytest.mark.rule("K19")
+async def test_a_press_tells_which_message_its_card_is_so_that_it_is_there_once(
+    office: TelegramOffice,
+) -> None:
+    office.opens(list(REFUND_SCRIPT))
+    office.telegram.breaks("sendMessage", lost(), chat=office.ops)
+    await office.asks(office.ada, "refund the mug", office.ops)
+    await office.last.works()
+    card = office.card
+    await office.presses(office.ada, "Decline", "Back")
+    await comes_due(office, "card")
+    assert office.cards() == [card]
+    await office.presses(office.ada, "Approve")
+    await office.last.works()
+    assert (office.world.effects, office.cards()) == ([REFUNDED], [])
+
+
 async def test_a_card_that_people_deleted_is_there_anew(office: TelegramOffice) -> None:
     card = await office.parked()
     await office.telegram.deletes(card)

@@ -102,7 +102,7 @@ async def test_an_edited_field_is_looked_at_once_more_before_it_runs(office: Tel
     assert office.world.effects == []
     assert "amount: 10 → 7.50" in card.text
     assert (card.labels, card.markup != before) == (again.labels, True)
-    await office.presses(office.ada, "Approve", on=again)
+    await office.presses(office.ada, "Approve", on=card)
     await office.last.works()
     assert office.world.effects == [CHEAPER]
     assert (card.labels, again.labels) == ([], [])
