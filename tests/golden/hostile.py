@@ -15,6 +15,7 @@ from core.calls import Outcome
 from core.cards import Card
 from core.parks import DecisionKind
 from core.proposals import storable
+from core.shown import ROOM
 from core.tasks import Json
 from tests.samples.shop import MARA, call, decided, park, ran, said, shown
 
@@ -109,42 +110,48 @@ def args_of(place: str, text: str) -> dict[str, Json]:
     return {"to": MARA, "subject": "Hello", "text": "Hello"} | {place: kept}
 
 
-def as_argument(text: str) -> Card:
+def as_argument(text: str, room: int = ROOM) -> Card:
     made = call("send_note", args_of("text", text))
-    return shown((park(made), made))
+    return shown((park(made), made), room=room)
 
 
-def as_words(text: str) -> Card:
+def as_words(text: str, room: int = ROOM) -> Card:
     made = call("send_note", {"to": MARA, "subject": "Hello", "text": "Hello"})
-    return shown((park(made), made), messages=(said(storable(text, 20_000)),))
+    return shown((park(made), made), messages=(said(storable(text, 20_000)),), room=room)
 
 
-def as_recipient(text: str) -> Card:
+def as_recipient(text: str, room: int = ROOM) -> Card:
     made = call("send_note", args_of("to", text))
-    return shown((park(made), made))
+    return shown((park(made), made), room=room)
 
 
-def as_reason(text: str) -> Card:
+def as_reason(text: str, room: int = ROOM) -> Card:
     made = ran(
         call("send_note", {"to": MARA, "subject": "Hello", "text": "Hello"}),
         Outcome.DECLINED,
         {"error": "no"},
     )
     reason = storable(text.strip(), 40_000)
-    return shown((park(made, **decided(DecisionKind.DECLINE, reason=reason)), made))
+    return shown((park(made, **decided(DecisionKind.DECLINE, reason=reason)), made), room=room)
 
 
-PLACES: Final[Mapping[str, Callable[[str], Card]]] = MappingProxyType(
+PLACES: Final[Mapping[str, Callable[..., Card]]] = MappingProxyType(
     {"argument": as_argument, "words": as_words, "recipient": as_recipient, "reason": as_reason}
 )
 
 
 def rendered() -> str:
     """The text of the golden file: by string and place, what Slack is sent."""
-    made = {
-        name: {place: _told(message_of(card(text))) for place, card in PLACES.items()}
-        for name, text in STRINGS.items()
-    }
+    return written(
+        {
+            name: {place: _told(message_of(card(text))) for place, card in PLACES.items()}
+            for name, text in STRINGS.items()
+        }
+    )
+
+
+def written(made: Mapping[str, Mapping[str, Json]]) -> str:
+    """*made*, by string and place, a line each."""
     lines = []
     for name, places in made.items():
         inner = ",\n".join(f"  {_json(place)}: {_json(told)}" for place, told in places.items())

@@ -171,6 +171,8 @@ def test_trimmed_is_what_telegram_would_keep() -> None:
     made = trimmed(plain("\n ") + bold(" a ") + pre("\nb\n") + safe(" \n"))
     assert made.words == "a \nb"
     kept(made)
+    kept(trimmed(plain("\n") + pre(" a\n") + plain(" ")))
+    assert trimmed(plain("\n") + pre(" a\n") + plain(" ")).words == " a"
     assert not trimmed(plain(" \n "))
 
 

@@ -158,7 +158,7 @@ def _said(card: Card, space: Space) -> Text:
     """The agent's own words, marked as its own."""
     if not space.aside or card.said is None:
         return Text()
-    words = italic(shortened(card.said, space.aside))
+    words = italic(shortened(card.said.strip(), space.aside))
     return joined([f"{card.agent} says:", quote(words, expandable=_is_long(card.said))])
 
 

@@ -22,6 +22,7 @@ from adapters.telegram.shown.text import (
     plain,
     pre,
     safe,
+    trimmed,
 )
 from core.cards import LABELS, Verb
 from core.forms import Form, Input, Kind
@@ -34,8 +35,11 @@ MOST_FIELDS: Final = 40
 """That a menu names; a command changes the others."""
 MOST_VALUES: Final = 8
 LONGEST_VALUE: Final = 30
-LONGEST_SHOWN: Final = 3_000
+LONGEST_SHOWN: Final = 2_900
 """Units of a value as it is now, where its new one is asked; the file beside it has a longer one whole."""
+LONGEST_HINT: Final = 500
+"""Units of what may be written."""
+LONGEST_NAME: Final = 100
 LONGEST_PLACEHOLDER: Final = 64
 ENDS: Final = "Reply to this message. /cancel leaves it as it is."
 """How each question ends; `is_question` knows it by that."""
@@ -140,7 +144,7 @@ class Question:
     def to(self, user: User | None) -> Message:
         """As a message; in a chat of many to *user*, who is told of it."""
         name = Text() if user is None else mention(visible(user.first_name), user.id) + plain(":")
-        return Message(text=joined([joined([name, self.text], " "), plain(ENDS)], "\n\n"))
+        return Message(text=trimmed(joined([joined([name, self.text], " "), plain(ENDS)], "\n\n")))
 
 
 def is_question(text: str | None) -> bool:
@@ -158,14 +162,15 @@ def question_for(verb: str, asks: str, code: str = "") -> Question:
     }
     placeholder = placeholders.get(verb, f"Reply here{about}")
     text = joined([plain(f"{code}:") if code else Text(), asks], " ")
-    return Question(text=text, placeholder=_placeholder(placeholder))
+    return Question(text=cut_to(text, LONGEST_SHOWN), placeholder=_placeholder(placeholder))
 
 
 def question_for_field(asked: Input, code: str = "") -> Question:
     """The new value of a field, what it is now, and what may be written."""
     name, of = visible(asked.name), f" of {code}" if code else ""
     hint = " · ".join(part for part in (_takes(asked), asked.limits, asked.description) if part)
-    top = joined([bold(plain("The new "), name, plain(f"{of}?")), italic(shortened(hint, 400))])
+    asks = bold(plain("The new "), shortened(name, LONGEST_NAME), plain(f"{of}?"))
+    top = joined([asks, cut_to(italic(hint), LONGEST_HINT)])
     now = asked.value if asked.present else ""
     whole = pre(now)
     shown = cut_to(whole, LONGEST_SHOWN)

@@ -75,7 +75,7 @@ def files_of(view: View) -> list[tuple[str, str]]:
     match view:
         case Card():
             return [(row.code, "".join(pages(row))) for row in view.rows if row.whole and row.status is None]
-        case Report() if _own_words(view) != safe(report_words(view)):
+        case Report() if _own_words(view) != safe(report_words(view).strip()):
             return [(f"{view.task.code} report", report_words(view))]
         case Notice() if _notice(view) != safe(view.text):
             return [(f"{view.task_code} notice", view.text)]
@@ -127,7 +127,7 @@ def _report(report: Report, agent: str) -> Text:
 
 def _own_words(report: Report) -> Text:
     """As many of them as there is room for."""
-    return cut_to(safe(report_words(report)), LONGEST_WORDS) if report.words else Text()
+    return cut_to(safe(report_words(report).strip()), LONGEST_WORDS) if report.words else Text()
 
 
 def _record(report: Report, room: int) -> Text:

@@ -245,9 +245,14 @@ def fits(text: Text, most: int = LONGEST) -> bool:
 
 
 def trimmed(text: Text) -> Text:
-    """*text* without white space around it, which Telegram takes away."""
+    """*text* without white space around it, which Telegram takes away; what code begins with it keeps."""
     whole = text.words
-    begin, end = len(whole) - len(whole.lstrip()), len(whole.rstrip())
+    begin, end = 0, len(whole.rstrip())
+    for run in text.runs:
+        lead = 0 if run.kinds & VERBATIM else len(run.words) - len(run.words.lstrip())
+        begin += lead
+        if lead < len(run.words):
+            break
     return _between(text, begin, max(begin, end))
 
 
@@ -277,8 +282,8 @@ def cut_to(text: Text, most: int = LONGEST) -> Text:
 def split(text: Text, most: int = LONGEST) -> tuple[Text, ...]:
     """*text* in pieces of at most *most* units, which are the whole again; none where there are no words.
 
-    Cut after a line where one ends in their second half, else after a word, never within a sign. What is set
-    in some way is so in each piece.
+    Cut after a line where one ends in their second half, else before a blank, never within a sign. What is
+    set in some way is so in each piece.
     """
     made: list[Text] = []
     whole, begin = text.words, 0
@@ -299,8 +304,8 @@ def _border(words: str, end: int) -> int:
     line = words.rfind("\n", end // 2, end)
     if line >= 0:
         return line + 1
-    blank = words.rfind(" ", end * 3 // 4, end)
-    return blank + 1 if blank >= 0 else _whole_signs(words, end)
+    blank = words.rfind(" ", max(end * 3 // 4, 1), end)
+    return blank if blank >= 0 else _whole_signs(words, end)
 
 
 def _within(words: str, most: int) -> int:
