@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from core.calls import Call, Outcome
 from core.ports import Story
+from tests.crash.footprint import footprint
 from tests.crash.invariants import complaints
 from tests.crash.mortal import Fate, Mortal
 from tests.crash.scenarios import Scenario
@@ -20,6 +21,8 @@ class Played:
     died: bool
     sights: list[Sight]
     journal: MemoryJournal
+    is_known: bool = False
+    """Its death left what an earlier one left, whose second life is this one's too: so it has none."""
 
     @property
     def story(self) -> Story:
@@ -37,8 +40,18 @@ class Played:
         return [(a["tool"], a["args"]) for a in self.journal.read("arrival") if a["accepted"]]
 
 
-async def played(ground: Ground, scenario: Scenario, number: int, fate: Fate | None = None) -> Played:
-    """A first life that ends by *fate*, and if it did, a second one; without *fate* each step is seen."""
+async def played(
+    ground: Ground,
+    scenario: Scenario,
+    number: int,
+    fate: Fate | None = None,
+    *,
+    known: set[str] | None = None,
+) -> Played:
+    """A first life that ends by *fate*, and if it did, a second one; without *fate* each step is seen.
+
+    *known* are the footprints of deaths after which there was a second life; this one's is added.
+    """
     journal = MemoryJournal()
     world = World(ground, scenario, number, journal)
     sights: list[Sight] = []
@@ -50,12 +63,23 @@ async def played(ground: Ground, scenario: Scenario, number: int, fate: Fate | N
     first = Mortal(fate, watch=watch if fate is None else None)
     died = await play(world, first, 1)
     await watch()
+    is_known = False
     if died:
         await world.wait()
-        assert not await play(world, Mortal(), 2)
-        await watch()
+        is_known = known is not None and await _is_known(world, known)
+        if not is_known:
+            assert not await play(world, Mortal(), 2)
+            await watch()
     await world.retire()
-    return Played(world=world, first=first, died=died, sights=sights, journal=journal)
+    return Played(world=world, first=first, died=died, sights=sights, journal=journal, is_known=is_known)
+
+
+async def _is_known(world: World, known: set[str]) -> bool:
+    left = await footprint(world)
+    if left in known:
+        return True
+    known.add(left)
+    return False
 
 
 def wrong(

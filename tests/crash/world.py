@@ -19,7 +19,18 @@ from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store import SqlStore, open_store
 from adapters.store.rows import organization_row, person_row
-from adapters.store.tables import audit, calls, inbox, leases, organizations, people, posts, tasks, usage
+from adapters.store.tables import (
+    audit,
+    calls,
+    inbox,
+    leases,
+    organizations,
+    parks,
+    people,
+    posts,
+    tasks,
+    usage,
+)
 from core.agents import Agent
 from core.audit import Verified, verify
 from core.canonical import dump, load
@@ -60,6 +71,7 @@ class Journal(Protocol):
 
     def write(self, kind: str, **facts: Json) -> None: ...
     def read(self, kind: str) -> list[dict[str, Json]]: ...
+    def told(self) -> list[str]: ...
 
 
 class MemoryJournal:
@@ -74,6 +86,10 @@ class MemoryJournal:
     def read(self, kind: str) -> list[dict[str, Json]]:
         return [facts for of, facts in self._lines if of == kind]
 
+    def told(self) -> list[str]:
+        """All of it."""
+        return [f"{kind} {facts}" for kind, facts in self._lines]
+
 
 class FileJournal:
     """A journal that survives a real kill."""
@@ -87,10 +103,12 @@ class FileJournal:
             os.fsync(file.fileno())
 
     def read(self, kind: str) -> list[dict[str, Json]]:
-        if not self.path.exists():
-            return []
-        lines = [load(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
+        lines = [load(line) for line in self.told()]
         return [line["facts"] for line in lines if line["kind"] == kind]
+
+    def told(self) -> list[str]:
+        """All of it."""
+        return self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
 
 
 # ── the database, from outside ───────────────────────────────────────────────────────────────
@@ -195,8 +213,11 @@ class World:
         await self.wait()  # the last world's leader is gone
 
     async def retire(self) -> None:
-        """The organization is gone, so that later worlds' leaders have no work with it."""
-        await self.ground.run(delete(organizations).where(organizations.c.id == self.org))
+        """The organization is gone with whatever is left to do in it: later worlds have no work with it."""
+        await self.ground.run(
+            delete(organizations).where(organizations.c.id == self.org),
+            *(delete(table).where(table.c.org == self.org) for table in (inbox, tasks, parks, posts)),
+        )
 
     async def wait(self) -> None:
         """As if time had passed: leases, delays and what is hidden for a while are over."""
@@ -270,6 +291,12 @@ class Hand:
         self.knows = True
         self.stopped = False
         self._pressed: tuple[ParkView, Decision, Mapping[str, Json]] | None = None
+
+    @property
+    def holds(self) -> str:
+        """What it would do next that no row tells of."""
+        pressed = self._pressed and (self._pressed[0].park.token, *self._pressed[1:])
+        return f"{self.stopped} {self.knows} {pressed}"
 
     async def acts(self, desk: Desk) -> bool:
         """Whether anything was pressed."""
