@@ -5,6 +5,7 @@ handed to each of them. It is always started: a suite that quietly ran on SQLite
 """
 
 import asyncio
+import gc
 import os
 import shutil
 import signal
@@ -68,6 +69,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         config.stash[SERVER] = closing.enter_context(serve(os.environ))
     except PostgresUnavailable as error:
         pytest.exit(str(error), returncode=pytest.ExitCode.INTERNAL_ERROR)
+
+
+def pytest_collection_finish() -> None:
+    """Modules and tests stay to the end: whoever collects garbage need not look at them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
