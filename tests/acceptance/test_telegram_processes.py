@@ -174,7 +174,8 @@ async def test_of_two_processes_that_could_ask_one_does_and_the_other_goes_on_wh
 ) -> None:
     one = await town.asking_web()
     await town.telegram.wait_for(lambda: town.telegram.polled)
-    other = await town.asking_web()
+    other, asked = await town.asking_web(), len(town.telegram.called("getUpdates"))
+    await town.telegram.wait_for(lambda: len(town.telegram.called("getUpdates")) > asked)
     await town.asks("/new refund one mug")
     await town.asked_for_all()
     one.stop()
