@@ -20,7 +20,6 @@ PACKAGES = ("bot", "core", "adapters")
 WAITING = {
     "apscheduler": "triggers",
     "psycopg": "the scheduler's job store",
-    "python-telegram-bot": "the Telegram surface",
 }
 
 # Never imported by us: SQLAlchemy loads the driver that the database URL names.

@@ -13,6 +13,7 @@ from pydantic import SecretStr, ValidationError
 from bot.settings import MAKE_A_KEY, Settings, audit_key, secret_keys
 from core.errors import ConfigError
 
+TELEGRAM_TOKEN = "7000000001:AAFakeFakeFakeFakeFakeFakeFakeFake"
 CANARY = "canary-0123456789"
 NEW, OLD = "n" * 32, "o" * 40
 POSTGRES = "postgresql+asyncpg://shop:s3cret@db.example/shop"
@@ -37,6 +38,9 @@ def test_an_empty_environment_gives_the_defaults() -> None:
         "gatepost_slack_client_id": None,
         "gatepost_slack_client_secret": None,
         "slack_api_url": "https://slack.com/api/",
+        "telegram_bot_token": None,
+        "telegram_secret": None,
+        "telegram_api_url": "https://api.telegram.org",
         "lease_seconds": 60,
         "max_running": 50,
         "age_seconds": 600,
@@ -62,6 +66,9 @@ def test_each_variable_is_read_by_its_name() -> None:
         "GATEPOST_SLACK_CLIENT_ID": "1.2",
         "GATEPOST_SLACK_CLIENT_SECRET": "s-1",
         "SLACK_API_URL": "http://localhost:9000/api/",
+        "TELEGRAM_BOT_TOKEN": TELEGRAM_TOKEN,
+        "TELEGRAM_SECRET": "the-new-one-is-first,the-old-one-is-next",
+        "TELEGRAM_API_URL": "http://localhost:9001",
         "LEASE_SECONDS": "2",
         "MAX_RUNNING": "9",
         "AGE_SECONDS": "90.5",
@@ -85,6 +92,9 @@ def test_each_variable_is_read_by_its_name() -> None:
         "gatepost_slack_client_id": "1.2",
         "gatepost_slack_client_secret": SecretStr("s-1"),
         "slack_api_url": "http://localhost:9000/api/",
+        "telegram_bot_token": SecretStr(TELEGRAM_TOKEN),
+        "telegram_secret": SecretStr("the-new-one-is-first,the-old-one-is-next"),
+        "telegram_api_url": "http://localhost:9001",
         "lease_seconds": 2,
         "max_running": 9,
         "age_seconds": 90.5,
@@ -100,7 +110,7 @@ def test_several_folders_of_agents_stand_in_one_variable() -> None:
 
 def test_a_blank_variable_counts_as_not_set() -> None:
     environ = {name.upper(): " " for name in Settings.model_fields}
-    assert len(environ) == 20
+    assert len(environ) == 23
     assert Settings.from_env(environ) == Settings.from_env({})
 
 
@@ -186,7 +196,7 @@ def shown(environ: dict[str, str]) -> dict[str, tuple[str, str]]:
 
 def test_defaults_are_listed_with_what_they_mean() -> None:
     listed = Settings.from_env({}).describe()
-    assert len(listed) == 20
+    assert len(listed) == 23
     assert all(each.meaning and each.source == "default" for each in listed)
     assert {each.name: each.shown for each in listed} == {
         "DATABASE_URL": "sqlite+aiosqlite:///gatepost.db",
@@ -206,6 +216,9 @@ def test_defaults_are_listed_with_what_they_mean() -> None:
         "GATEPOST_SLACK_CLIENT_ID": "not set",
         "GATEPOST_SLACK_CLIENT_SECRET": "not set",
         "SLACK_API_URL": "https://slack.com/api/",
+        "TELEGRAM_BOT_TOKEN": "not set",
+        "TELEGRAM_SECRET": "not set",
+        "TELEGRAM_API_URL": "https://api.telegram.org",
         "LEASE_SECONDS": "60",
         "MAX_RUNNING": "50",
         "AGE_SECONDS": "600",
