@@ -143,7 +143,7 @@ def test_what_core_counts_as_shown_whole_is_shown_whole(shape: str, together: in
 @pytest.mark.parametrize("shape", SHAPES)
 def test_it_is_so_beside_calls_that_are_to_be_reviewed(shape: str) -> None:
     card = as_long_as_can_be(shape, 16)
-    cut = shown(*[(park(c), c) for c in [call(TOOL_NAME, {"text": "\u202e" * 10**6})]], room=share(ROOM, 16))
+    cut = shown(*[(park(c), c) for c in [call(TOOL_NAME, {"text": "\u202e" * 1_000})]], room=share(ROOM, 16))
     others = (replace(cut.rows[0], code=f"t-41.{n}", token=token(str(n))) for n in range(2, 17))
     message = card_message(replace(card, rows=(card.rows[0], *others)))
     takes(message)
@@ -166,7 +166,7 @@ def shown_of(card: Card, message: Message) -> Iterator[tuple[Row, dict[str, Json
             yield row, arguments(there[row.code])
 
 
-@settings(max_examples=400, deadline=None, phases=[Phase.generate])
+@settings(max_examples=250, deadline=None, phases=[Phase.generate])
 @given(seed=st.integers(0, 2**63))
 @pytest.mark.rule("I32")
 def test_every_argument_of_what_may_be_approved_is_read_back_from_the_text(seed: int) -> None:
@@ -202,7 +202,7 @@ _CHOICES: Final[tuple[tuple[str, ...], ...]] = (
     (),
 )
 _TEXTS: Final = (
-    *("", "x" * 60, "x" * 301, "a\nb", "漢" * 900, ".a" * 2_000, "\U0001f600" * 1_500, "\n" * 50),
+    *("", "x" * 60, "x" * 301, "a\nb", "漢" * 400, ".a" * 900, "\U0001f600" * 600, "\n" * 50),
     *("word " * 80, "@ada_b #tag /help evil.com", "4111 1111 1111 1111"),
 )
 
@@ -275,7 +275,7 @@ def any_card(rng: Random) -> Card:
 
 
 @pytest.mark.rule("I32")
-@settings(max_examples=200, deadline=None, phases=[Phase.generate])
+@settings(max_examples=100, deadline=None, phases=[Phase.generate])
 @given(seed=st.integers(0, 2**63))
 def test_any_card_fits_and_what_is_approved_there_is_shown(seed: int) -> None:
     card = any_card(Random(seed))
