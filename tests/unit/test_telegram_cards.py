@@ -320,7 +320,7 @@ def test_a_card_of_one_call_says_who_wants_what_of_whom_and_shows_each_argument(
         "customer_email: mara.lind@example.com\namount: 24.00\ncurrency: USD\norder_id: A7\n"
         "reason: The mug arrived broken",
         "spend asks first in a task you asked for (setting: ask)",
-        f"💳 spend · t-41.1 · expires 7 Dec, 13:58 UTC · #{refund().rows[0].short_hash}",
+        f"💳 spend · t-41.1 · #{refund().rows[0].short_hash}\nexpires 7 Dec, 13:58 UTC",
     ]
     assert labels(message) == [["✅ Approve", "✏️ Edit"], ["✖ Decline", "💬 Change it…"]]
     assert verbs(message) == [Verb.APPROVE, Verb.EDIT, Verb.DECLINE, Verb.REVISE]
@@ -333,6 +333,15 @@ def test_a_short_value_is_code_one_of_lines_a_paragraph_and_a_long_one_is_folded
     kinds = {one.kind for one in card_message(card).text.stretches}
     assert kinds >= {Kind.CODE, Kind.PRE, Kind.FOLDED}
     assert quoted(card_message(card).text) == ["word " * 99 + "end"]
+
+
+def test_how_much_is_left_out_stands_under_what_is_shown() -> None:
+    long = Field(name="text", value=f"{'word ' * 99}end\n\n", hidden=7)
+    made = card_message(refund(rows=(replace(refund().rows[0], fields=(long,)),)))
+    assert "word end\n… 9 more characters\n\nNot all of it is shown here" in words(made)
+    short = replace(long, value="Hello")
+    made = card_message(refund(rows=(replace(refund().rows[0], fields=(short,)),)))
+    assert "text: Hello  … 7 more characters\n\nNot all of it is shown here" in words(made)
 
 
 def test_a_value_that_is_no_prose_is_not_folded_and_so_not_broken() -> None:

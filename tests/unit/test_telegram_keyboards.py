@@ -203,7 +203,7 @@ def test_the_new_value_of_a_field_is_asked_with_what_it_is_now() -> None:
     shown = question.to(None)
     takes(shown, "/cancel")
     assert unbroken(shown.text.words) == (
-        "The new weight_kg of t-1.2?\na number · more than 0, at most 30\n\nNow:\n2\n\n"
+        "The new weight_kg of t-1.2?\na number · more than 0, at most 30\n\nNow: 2\n\n"
         "Reply to this message. /cancel leaves it as it is."
     )
     assert question.file is None and is_question(shown.text.words)
@@ -220,12 +220,20 @@ def test_a_long_value_is_shown_to_its_end_or_in_a_file() -> None:
     takes(short.to(None), "/cancel")
 
 
-def test_a_value_that_is_to_be_copied_is_shown_to_the_character() -> None:
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ("see https://a.example/x @ada_b", "code"),
+        ("see https://a.example/x\n@ada_b", "pre"),
+        ("@a_b" * 20, "pre"),
+    ],
+)
+def test_a_value_that_is_to_be_copied_is_shown_to_the_character(value: str, kind: str) -> None:
     made = shipment()
-    asked = replace(made.inputs[number_of(made, "address")], value="see https://a.example/x @ada_b")
+    asked = replace(made.inputs[number_of(made, "address")], value=value)
     shown = question_for_field(asked).to(None)
     takes(shown, "/cancel")
-    assert [piece.words for piece in pieces(shown.text) if "pre" in piece.kinds] == [asked.value]
+    assert [piece.words for piece in pieces(shown.text) if kind in piece.kinds] == [value]
 
 
 @pytest.mark.parametrize("value", ["", LONG * 9, "\U0001f600" * 99, "a\n" * 99])

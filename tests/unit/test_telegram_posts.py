@@ -19,7 +19,7 @@ from tests.samples.telegram_reading import pieces, quoted, takes
 
 @pytest.mark.parametrize("name", VIEWS)
 def test_telegram_takes_every_other_message(name: str) -> None:
-    takes(message_of(VIEWS[name], "n" * 80))
+    takes(message_of(VIEWS[name], "n" * 80), "/pending")
     takes(in_words(VIEWS[name]), "/show", "/help", "/pending")
 
 
@@ -96,7 +96,7 @@ def test_how_it_goes_has_a_button_that_stops_it_while_it_does() -> None:
 
 def test_each_call_of_a_digest_that_waits_can_be_shown() -> None:
     made = message_of(samples.digest())
-    takes(made)
+    takes(made, "/pending")
     waiting = [f"/show {line.code}" for line in samples.digest().waiting]
     assert [b.data for row in made.keyboard for b in row] == waiting
     assert {b.style for row in made.keyboard for b in row} == {Style.PRIMARY}
@@ -108,7 +108,7 @@ def test_each_call_of_a_digest_that_waits_can_be_shown() -> None:
 def test_a_digest_that_has_no_room_for_all_counts_the_rest() -> None:
     long = replace(samples.digest().lines[0], title=LONG)
     made = message_of(Digest(lines=(long,) * 30, more=2))
-    takes(made)
+    takes(made, "/pending")
     named = made.text.words.count("t-41.1 · ")
     assert named < 30 and f"and {32 - named} more" in made.text.words
     assert sum(map(len, made.keyboard)) == named

@@ -123,14 +123,14 @@ def _alone(card: Card, row: Row, space: Space, shows: Shows) -> list[Text]:
         *shows(row, space),
         _said(card, space),
         joined([_reason(row, space), _told(card, space)]),
-        _named(row, expires=True),
+        joined([_named(row, row.code), _until(row)]),
     ]
 
 
 def _ended(row: Row, space: Space) -> Text:
     """What came of the one call of a card, and what it was."""
     kept = [] if row.hidden else [fields_text(row, space)]
-    return joined([bold(shortened(row.status or "", space.came)), *kept, _named(row)], "\n\n")
+    return joined([bold(shortened(row.status or "", space.came)), *kept, _named(row, row.code)], "\n\n")
 
 
 def _one_of(row: Row, space: Space, shows: Shows) -> Text:
@@ -139,14 +139,18 @@ def _one_of(row: Row, space: Space, shows: Shows) -> Text:
     if row.status is not None:
         what = shortened(was(row), space.came // 4) if space.reason else ""
         return joined([title, what, bold(shortened(row.status, space.came))])
-    return joined([title, *shows(row, space), _reason(row, space), _named(row, expires=not space.compact)])
+    until = Text() if space.compact else _until(row)
+    return joined([title, *shows(row, space), _reason(row, space), joined([_named(row), until], " · ")])
 
 
-def _named(row: Row, *, expires: bool = False) -> Text:
-    """💳 spend · t-1.2 · expires 6 Dec, 13:04 UTC · #88b1"""
-    until = f"expires {day(row.expires_at)}" if expires and row.expires_at is not None else ""
-    parts = (plain(risk_of(row)), plain(row.code), plain(until), safe(f"#{row.short_hash}"))
-    return joined(parts, " · ")
+def _named(row: Row, code: str = "") -> Text:
+    """💳 spend · t-1.2 · #88b1; its code where no title begins with it."""
+    return joined((plain(risk_of(row)), plain(code), safe(f"#{row.short_hash}")), " · ")
+
+
+def _until(row: Row) -> Text:
+    """expires 6 Dec, 13:04 UTC"""
+    return Text() if row.expires_at is None else plain(f"expires {day(row.expires_at)}")
 
 
 def _reason(row: Row, space: Space) -> Text:
@@ -226,16 +230,19 @@ def fields_text(row: Row, space: Space = _SPACES[0]) -> Text:
 
 def _field(field: Field) -> Iterator[Text]:
     """name: value; of an edit what it was, before it."""
-    name, more = safe(field.name), plain(_more(field.hidden))
-    if all(_on_the_line(text) for text in (field.value, field.before or "")):
+    name = safe(field.name)
+    value = field.value.rstrip("\n") if field.hidden else field.value  # what is left out follows at once
+    more = _more(field.hidden + len(field.value) - len(value))
+    if all(_on_the_line(text) for text in (value, field.before or "")):
         before = Text() if field.before is None else code(field.before) + plain(" → ")
-        yield name + plain(": ") + before + code(field.value) + more
+        yield name + plain(": ") + before + code(value) + plain(more)
         return
     if field.before is not None:
         yield name + plain(", as it was proposed:")
         yield _paragraph(field.before)
-    yield name + plain(":") + more
-    yield _paragraph(field.value)
+    yield name + plain(":")
+    yield _paragraph(value)
+    yield plain(more.strip())
 
 
 def _more(hidden: int) -> str:

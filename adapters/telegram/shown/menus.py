@@ -15,6 +15,7 @@ from adapters.telegram.shown.message import Message
 from adapters.telegram.shown.text import (
     Text,
     bold,
+    code,
     cut_to,
     italic,
     joined,
@@ -26,7 +27,7 @@ from adapters.telegram.shown.text import (
 )
 from core.cards import LABELS, Verb
 from core.forms import Form, Input, Kind
-from core.headlines import AGAIN_TITLE
+from core.headlines import is_short
 from core.parks import Choice
 from core.shown import NOT_SET
 from core.visible import cut, shortened, units, visible
@@ -75,7 +76,7 @@ def declining(token: str) -> Keyboard:
 
 def sure(token: str, verb: str) -> Keyboard:
     """*verb*, approve or send_again, is asked once more."""
-    words = AGAIN_TITLE if verb == Choice.SEND_AGAIN else "It can't be taken back."
+    words = "It may go out twice." if verb == Choice.SEND_AGAIN else "It can't be taken back."
     yes = Button(words=f"{words} Yes, {LABELS[verb].lower()}", data=data(verb, token), style=Style.DANGER)
     return ((yes,), _back(token))
 
@@ -152,31 +153,36 @@ def is_question(text: str | None) -> bool:
     return text is not None and text.endswith(ENDS)
 
 
-def question_for(verb: str, asks: str, code: str = "") -> Question:
-    """What is to be said with *verb*, in words of ours: *asks*. *code*: of what it is about."""
-    about = f" of {code}" if code else ""
+def question_for(verb: str, asks: str, call: str = "") -> Question:
+    """What is to be said with *verb*, in words of ours: *asks*. *call*: the code of what it is about."""
+    about = f" of {call}" if call else ""
     placeholders: dict[str, str] = {
         Verb.DECLINE: f"Reply with the reason{about}",
         Verb.REVISE: f"Reply with the change{about}",
         Verb.ANSWER: f"Reply with your answer{about}",
     }
     placeholder = placeholders.get(verb, f"Reply here{about}")
-    text = joined([plain(f"{code}:") if code else Text(), asks], " ")
+    text = joined([plain(f"{call}:") if call else Text(), asks], " ")
     return Question(text=cut_to(text, LONGEST_SHOWN), placeholder=_placeholder(placeholder))
 
 
-def question_for_field(asked: Input, code: str = "") -> Question:
-    """The new value of a field, what it is now, and what may be written."""
-    name, of = visible(asked.name), f" of {code}" if code else ""
+def question_for_field(asked: Input, call: str = "") -> Question:
+    """The new value of a field, what it is now, and what may be written. *call*: the code of whose it is."""
+    name, of = visible(asked.name), f" of {call}" if call else ""
     hint = " · ".join(part for part in (_takes(asked), asked.limits, asked.description) if part)
     asks = bold(plain("The new "), shortened(name, LONGEST_NAME), plain(f"{of}?"))
     top = joined([asks, cut_to(italic(hint), LONGEST_HINT)])
     now = asked.value if asked.present else ""
     whole = pre(now)
     shown = cut_to(whole, LONGEST_SHOWN)
-    file = None if shown == whole else (f"{code} {name}".strip(), now)
-    label = plain("Now:" if file is None else "Now, its beginning; the file has it whole:")
-    is_now = joined([label, shown]) if now else plain(f"Now: {'nothing' if asked.present else NOT_SET}")
+    file = None if shown == whole else (f"{call} {name}".strip(), now)
+    if not now:
+        is_now = plain(f"Now: {'nothing' if asked.present else NOT_SET}")
+    elif is_short(now):
+        is_now = plain("Now: ") + code(now)
+    else:
+        label = "Now:" if file is None else "Now, its beginning; the file has it whole:"
+        is_now = joined([plain(label), shown])
     text = joined([top, is_now], "\n\n")
     placeholder = f"Reply with the new {name}{of}, now {' '.join(now.split()) or NOT_SET}"
     return Question(text=text, placeholder=_placeholder(placeholder), file=file)

@@ -186,7 +186,7 @@ def _digest(view: Digest) -> Message:
         made.append(line)
         if one.status is None:
             buttons.append(Button(words=f"🔎 {one.code}", data=command_data(one.how), style=Style.PRIMARY))
-    rest = plain(f"and {more} more: ") + code("/pending") if more else Text()
+    rest = plain(f"and {more} more: /pending") if more else Text()  # a command of ours: it is tapped
     keyboard: Keyboard = in_rows(buttons, BUTTONS_IN_A_ROW)
     return Message(text=_fitted(joined([top, joined(made), rest], "\n\n")), keyboard=keyboard)
 
