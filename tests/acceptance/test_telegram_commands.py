@@ -192,17 +192,19 @@ def test_every_command_of_the_table_was_typed() -> None:
     assert set(BY_NAME) - typed - decided == set()
 
 
-@pytest.mark.parametrize("line", ["/pending", "/show t-1.1"])
-async def test_a_card_that_was_asked_for_can_be_decided_and_ends_with_the_first(
-    office: TelegramOffice, line: str
+@pytest.mark.rule("K20")
+@pytest.mark.parametrize(("line", "n"), [("/pending", 0), ("/show t-1.1", 0), ("/show t-1.1", 1)])
+async def test_a_card_that_was_asked_for_and_the_first_one_end_together_whichever_is_decided_on(
+    office: TelegramOffice, line: str, n: int
 ) -> None:
     first = await parked(office)
     assert await types(office, office.ben, line) == [office.told(office.ops)[0]]
     (shown,) = office.telegram.said(office.ben)
     assert shown.labels == first.labels
-    await office.telegram.presses(office.ben, shown, "Approve")
+    await office.telegram.presses(office.ben, (first, shown)[n], "Approve")
     await office.last.works()
     assert (office.world.effects, shown.labels, first.labels) == ([REFUNDED], [], [])
+    assert "✔ Approved by U2" in shown.text and "✔ Approved by U2" in first.text
     assert await types(office, office.ben, "/pending") == ["Nothing waits."]
 
 
