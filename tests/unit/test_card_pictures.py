@@ -172,6 +172,7 @@ def test_a_picture_of_few_colours_stays_the_same(seed: int) -> None:
 
 def test_of_many_colours_those_that_are_there_most_stay_and_the_others_are_near() -> None:
     rows = _random(Random(1), 900)
+    rows[0][:2] = (1, 2, 4), (2, 2, 3)
     rows[3:20] = [[(1, 2, 3)] * 40] * 17
     made = _drawn(in_few_colours(_png(rows)))
     assert len({colour for row in made for colour in row}) == MOST
