@@ -13,7 +13,7 @@ import pytest
 from telegram.request import HTTPXRequest
 
 from adapters.telegram.client import BotClient, bot_client
-from adapters.telegram.heard.polling import LEASE, LEASE_SECONDS, Polling, polled
+from adapters.telegram.heard.polling import LEASE, LEASE_SECONDS, PAUSE_SECONDS, Polling, polled
 from adapters.telegram.heard.setup import Setup
 from core.ports import Query
 from core.testing import ManualClock, says
@@ -337,36 +337,60 @@ async def test_who_lost_the_lease_over_one_update_leaves_the_rest_to_whoever_has
 
 
 @pytest.mark.parametrize(
-    "trouble",
+    ("trouble", "seconds"),
     [
-        refusal(409, CONFLICT),
-        refusal(401, "Unauthorized"),
-        too_many(3),
-        html(502),
-        html(200),
-        cut(),
-        Trouble(body=b'{"ok": true, "result": {}}'),
-        Trouble(body=b'{"ok": true, "result": [5, {"message": {}}, {"update_id": "x"}]}'),
-        Trouble(body=b"[]"),
+        (refusal(409, CONFLICT), LEASE_SECONDS / 3),
+        (refusal(401, "Unauthorized"), PAUSE_SECONDS),
+        (too_many(7), 7),
+        (html(502), PAUSE_SECONDS),
+        (html(200), PAUSE_SECONDS),
+        (cut(), PAUSE_SECONDS),
+        (Trouble(body=b"[]"), PAUSE_SECONDS),
     ],
-    ids=["other", "token", "busy", "page", "html", "cut", "object", "strange", "list"],
+    ids=["other", "token", "busy", "page", "html", "cut", "list"],
 )
-async def test_what_telegram_answers_wrongly_is_asked_again_in_a_moment(
-    office: TelegramOffice, trouble: Trouble
+async def test_what_telegram_does_not_answer_is_asked_again_in_a_moment(
+    office: TelegramOffice, trouble: Trouble, seconds: float
 ) -> None:
     office.telegram.breaks("getUpdates", trouble)
     async with asking(office) as one:
-        waiting = asyncio.create_task(one.clock.falls())
-        polls = asyncio.create_task(office.telegram.wait_for(lambda: office.telegram.polled))
-        done, _ = await asyncio.wait({waiting, polls}, return_when=asyncio.FIRST_COMPLETED)
-        if waiting in done:
-            assert 0 < waiting.result() <= LEASE_SECONDS
-            one.clock.wakes()
-        await polls
-        waiting.cancel()
+        assert await one.clock.falls() == seconds
+        one.clock.wakes()
+        await all_taken(office)
         await office.asks(office.ada, "/new look around")
         await all_taken(office)
     assert await goals(office) == ["look around"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"ok": true, "result": {}}',
+        b'{"ok": true, "result": [5, {"message": {}}, {"update_id": "x"}]}',
+    ],
+)
+async def test_what_is_no_update_in_an_answer_is_passed_over(office: TelegramOffice, body: bytes) -> None:
+    office.telegram.breaks("getUpdates", Trouble(body=body))
+    async with asking(office) as one:
+        await all_taken(office)
+        assert one.clock.slept == []
+        await office.asks(office.ada, "/new look around")
+        await all_taken(office)
+    assert await goals(office) == ["look around"]
+
+
+async def test_a_process_that_leaves_confirms_what_it_has_done(office: TelegramOffice) -> None:
+    listening = face(office.last.desk, office.clock, office.store, office.client).listening
+    never = asyncio.Event()
+    async with polled(office.client, listening, office.store.leases, office.clock, "one"):
+        await all_taken(office)
+        office.telegram.breaks("getUpdates", hangs(never))
+        asked = len(office.telegram.called("getUpdates"))
+        await office.asks(office.ada, "/tasks")
+        await office.telegram.wait_for(lambda: len(office.telegram.called("getUpdates")) > asked)
+        assert len(office.telegram.pending) == 1
+    assert office.telegram.pending == []
+    never.set()
 
 
 async def test_a_process_that_leaves_has_nothing_told_twice(office: TelegramOffice) -> None:

@@ -18,7 +18,7 @@ from adapters.telegram.client import BotClient
 from adapters.telegram.errors import ChatTaken, called
 from adapters.telegram.heard.listening import Listening
 from adapters.telegram.heard.updates import ALLOWED
-from core.errors import ChatError, StoreError
+from core.errors import ChatBusy, ChatError, StoreError
 from core.ports import Clock, Leases
 
 log = logging.getLogger(__name__)
@@ -54,6 +54,9 @@ class Polling:
             except ChatTaken as error:
                 log.warning("somebody else gets this bot's updates: %s", error)
                 pause = LEASE_SECONDS / 3
+            except ChatBusy as busy:
+                log.warning("Telegram asks to be asked later: %s", busy)
+                pause = busy.retry_after_seconds
             except (ChatError, StoreError) as error:
                 log.warning("Telegram is asked again in a moment: %s", error)
                 pause = PAUSE_SECONDS
