@@ -102,9 +102,8 @@ class Commanded:
         )
         name = visible(self.desk.agent(task.agent).name)
         words = f"{task.code} {_state(task)}, {name}: {line(self.desk.redactor.redact(_goal(task)), 400)}"
-        return Answer(
-            words=words, table=Table(headings=("Call", "Tool", "Outcome"), rows=rows) if rows else None
-        )
+        table = Table(headings=("Call", "Tool", "Outcome"), rows=rows) if rows else None
+        return Answer(words=words, table=table, alone=True)
 
     # ── deciding ─────────────────────────────────────────────────────────────────────────────
 

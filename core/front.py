@@ -31,7 +31,7 @@ from core.forms import Form, form
 from core.ids import EventKey, Token
 from core.intake import find_task, may_stop
 from core.moves.people import Decision
-from core.parks import Choice, DecisionKind, ParkKind
+from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState
 from core.people import Account, Person
 from core.ports import Clock, Dead, Ignored, NotFound, ParkView
 from core.proposals import storable
@@ -298,9 +298,18 @@ class Front:
 
     async def _amended(self, press: Press, who: Person, view: ParkView) -> Answer:
         by = self._by(press, who)
-        await self._may_begin(by, view, press)
-        park = await self.desk.amend(by, view, edited_by(self.desk, view, press.fields or {}))
-        return Answer(views=(await card_with(self.desk, view.task.ref, {park.token}, self.room),))
+        newest = await self._newest(view)
+        if newest is None or not _says(self.desk, view, press):
+            await self._may_begin(by, view, press)
+            newest = await self.desk.amend(by, view, edited_by(self.desk, view, press.fields or {}))
+        return Answer(views=(await card_with(self.desk, view.task.ref, {newest.token}, self.room),))
+
+    async def _newest(self, view: ParkView) -> Park | None:
+        """The park that has replaced the one of *view*, and waits; None where that one is not replaced."""
+        if view.park.state is not ParkState.SUPERSEDED or view.call is None:
+            return None
+        story = await self.desk.store.ledger.story(view.task.ref)
+        return next((p for p in story.parks if p.call_id == view.call.id and p.open), None)
 
     async def _may_begin(self, by: Answering, view: ParkView, press: Press) -> None:
         """Raises what became of the park, or whose it is, before anybody fills in what would be in vain."""
@@ -338,6 +347,12 @@ class Front:
         story = await self.desk.store.ledger.story(found.task.ref)
         newest = [p.token for p in story.parks if found.call is not None and p.call_id == found.call.id]
         return await card_with(self.desk, found.task.ref, {*newest, press.token}, self.room)
+
+    async def waits(self, press: Press) -> bool:
+        """Whether what was pressed is still to be decided."""
+        who = await self._presser(press)
+        found = None if who is None else await self.desk.store.parks.find(who, press.token)
+        return isinstance(found, ParkView) and found.park.open
 
     async def _whole(self, who: Person, view: ParkView) -> Answer:
         """The whole of the call's arguments. Raises NotYourDecision."""
@@ -421,6 +436,16 @@ def decision_of(press: Press) -> Decision:
         case _ if press.verb in set(Choice):
             return Decision(kind=DecisionKind.CHOICE, choice=Choice(press.verb))
     raise DecisionError("this button is no longer valid; `pending` shows what waits")
+
+
+def _says(desk: Desk, view: ParkView, press: Press) -> bool:
+    """Whether the call says already what *press* asks for: it came again."""
+    assert view.call is not None
+    try:
+        changes = edited_by(desk, view, press.fields or {})
+    except BadArguments:
+        return False
+    return all(name in view.call.args and view.call.args[name] == new for name, new in changes.items())
 
 
 def _looks_decided(text: str) -> bool:

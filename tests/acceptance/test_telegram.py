@@ -526,7 +526,7 @@ async def test_s16_what_a_card_has_no_room_for_is_approved_under_all_of_it_by_wh
     assert (hasty.alert, hasty.text.startswith("The card shows only its beginning")) == (True, True)
     before = office.told(office.ops)
     pressed = await office.presses(office.ada, "Review", on=card)
-    assert pressed.text == ""
+    assert (pressed.text, pressed.alert) == ("I sent it to you alone.", False)
     shown = office.telegram.said(office.ada)
     assert "".join(m.text for m in shown[1:-1]).count("x") >= 9_980
     assert [m.labels != [] for m in shown] == [False] * (len(shown) - 1) + [True]

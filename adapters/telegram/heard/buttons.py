@@ -12,7 +12,7 @@ from typing import Final
 
 from adapters.telegram.errors import QueryTooOld, called
 from adapters.telegram.heard.prompting import Prompting
-from adapters.telegram.heard.telling import Telling
+from adapters.telegram.heard.telling import ELSEWHERE, Telling, is_for_one
 from adapters.telegram.heard.updates import Click
 from adapters.telegram.shown.answers import fits_toast, messages_of, shows_whole, toast
 from adapters.telegram.shown.keyboards import Keyboard, Pressed, markup, pressed
@@ -37,6 +37,7 @@ from core.forms import Form, Input
 from core.front import GONE, Front, problems_in_words
 from core.ids import Token
 from core.parks import Choice
+from core.rendering import View
 from core.route import ChatKind
 
 log = logging.getLogger(__name__)
@@ -46,6 +47,8 @@ ANSWERED_SECONDS: Final = 2.0
 GOES_ON: Final = "Still at it: you will be told."
 AWAY: Final = "The database is away. It counts as soon as it is back."
 """Telegram delivers the press again then."""
+LOOKS: Final = 4
+"""That are taken at what a message shows, until it is what is so."""
 CHANGED: Final = "Changed. Look at it once more, and decide."
 WHY: Final = "Why not?"
 CHOOSE: Final = "Choose:"
@@ -82,13 +85,18 @@ class Buttons:
             if not late:
                 await self._answered(click, AWAY)
             raise
+        finally:
+            doing.cancel()  # where this was cut off; else it has ended
         if late or not await self._told_at_once(click, done.answer):
-            await self.telling.tell(click.where, click.user.id, done.answer)
+            await self.telling.tell(click.where, click.user.id, done.answer, quietly=True)
         if done.then is not None:
             await done.then()
 
     async def _told_at_once(self, click: Click, answer: Answer) -> bool:
         """The wheel stops, with *answer* where it says little; whether that was all of it."""
+        if not click.where.private and is_for_one(answer):
+            await self._answered(click, ELSEWHERE)
+            return False
         short = fits_toast(answer.words)
         shown = await self._answered(click, toast(answer.words), alert=bool(answer.words) and not answer.done)
         rest = replace(answer, words="") if short and shown else answer
@@ -147,12 +155,13 @@ class Buttons:
         if (asks := answer.asks) is not None:
             return Done(then=lambda: self._asks(click, found, question_for(verb, asks, answer.about), verb))
         if answer.pages:
-            return Done(then=lambda: self._reviewed(click, press, answer))
-        return Done(answer=answer, then=lambda: self._current(click, press))
+            said = SILENCE if click.where.private else Answer(words=ELSEWHERE, done=True)
+            return Done(answer=said, then=lambda: self._reviewed(click, press, answer))
+        return Done(answer=answer, then=lambda: self._current(click, press, answer))
 
     async def _reviewed(self, click: Click, press: Press, answer: Answer) -> None:
         """Who pressed is shown the whole; it is on record where they were shown its end (I32)."""
-        told = await self.telling.tell(click.where, click.user.id, answer)
+        told = await self.telling.tell(click.where, click.user.id, answer, quietly=True)
         if told and shows_whole(answer):
             await self.front.saw(press)
 
@@ -163,8 +172,8 @@ class Buttons:
         press = self._press(click, found, verb)
         against = await self.front.begins(press)
         if against != SILENCE:
-            return Done(answer=against, then=lambda: self._current(click, press))
-        return Done(then=lambda: self._swapped(click, menu))
+            return Done(answer=against, then=lambda: self._current(click, press, against))
+        return Done(then=lambda: self._swapped(click, press, menu))
 
     async def _declining(self, click: Click, found: Pressed) -> Done:
         return await self._opened(click, found, Verb.DECLINE, declining(found.token))
@@ -190,9 +199,9 @@ class Buttons:
         press = self._press(click, found, Verb.EDIT)
         answer = await self.front.pressed(press)
         if answer.form is None:
-            return Done(answer=answer, then=lambda: self._current(click, press))
+            return Done(answer=answer, then=lambda: self._current(click, press, answer))
         menu = fields(answer.form, found.token)
-        return Done(then=lambda: self._swapped(click, menu))
+        return Done(then=lambda: self._swapped(click, press, menu))
 
     async def _field(self, click: Click, found: Pressed) -> Done:
         made, asked, answer = await self._input(click, found)
@@ -200,7 +209,8 @@ class Buttons:
             return Done(answer=answer)
         menu = values(made, found.token, found.numbers[0])
         if menu is not None:
-            return Done(then=lambda: self._swapped(click, menu))
+            press = self._press(click, found, Verb.EDIT)
+            return Done(then=lambda: self._swapped(click, press, menu))
         question = question_for_field(asked, answer.about)
         return Done(then=lambda: self._asks(click, found, question, Verb.EDIT, asked.name))
 
@@ -216,7 +226,7 @@ class Buttons:
             return Done(then=lambda: self._restored(click, press))
         answer = await self.front.amended(press)
         if not answer.views:
-            return Done(answer=answer, then=lambda: self._current(click, press))
+            return Done(answer=answer, then=lambda: self._current(click, press, answer))
         return Done(answer=Answer(words=CHANGED, done=True), then=lambda: self._restored(click, press))
 
     async def _input(self, click: Click, found: Pressed) -> tuple[Form | None, Input | None, Answer]:
@@ -245,34 +255,46 @@ class Buttons:
         if not asked:
             await self.telling.tell(click.where, click.user.id, Answer(words=NOT_ASKED))
 
-    async def _swapped(self, click: Click, menu: Keyboard) -> None:
-        """The message has the buttons of *menu*; where it can't be changed, a message of its own has."""
+    async def _swapped(self, click: Click, press: Press, menu: Keyboard) -> None:
+        """The message has the buttons of *menu*; where it can't be changed, a message of its own has.
+
+        Somebody may have decided meanwhile, and the card have ended before it got a menu: it ends again then.
+        """
         try:
             if click.there is not None:
                 await self.telling.sending.counted(click.there)
                 await self.telling.sending.swap(click.there, markup(menu))
+                if not await self.front.waits(press):
+                    await self._restored(click, press)
                 return
         except ChatError as error:
             log.warning("the buttons of %s could not be changed: %s", click.there, error)
-        message = Message(text=plain(CHOOSE), keyboard=menu)
+        message = Message(text=plain(CHOOSE), keyboard=menu, tokens=(press.token,))
         await self.telling.send(click.where, [message])
 
-    async def _current(self, click: Click, press: Press) -> None:
-        """A message that no post knows of shows what is so now; the others are revised by who posts them."""
-        if press.chat_ref is not None and not await self.front.is_posted(press.chat_ref):
+    async def _current(self, click: Click, press: Press, answer: Answer) -> None:
+        """The message that was pressed shows what is so now.
+
+        One that a post knows of is revised by who posts; where its press was refused, that may have failed.
+        """
+        posted = press.chat_ref is not None and await self.front.is_posted(press.chat_ref)
+        if press.chat_ref is not None and not (posted and answer.done):
             await self._restored(click, press)
 
     async def _restored(self, click: Click, press: Press) -> None:
-        """The message shows what is so now, with its own buttons."""
-        view = await self.front.view_of(press)
-        if view is None or click.there is None:
-            return
-        message = message_of(view)
-        try:
-            await self.telling.sending.counted(click.there)
-            await self.telling.sending.edit(click.there, message, in_words(view))
-        except ChatError as error:
-            log.warning("the message %s could not be changed: %s", click.there, error)
+        """The message shows what is so now, with its own buttons: also what became so while it was edited."""
+        shown: View | None = None
+        for _ in range(LOOKS):
+            view = await self.front.view_of(press)
+            if view is None or click.there is None or view == shown:
+                return
+            shown = view
+            try:
+                await self.telling.sending.counted(click.there)
+                await self.telling.sending.edit(click.there, message_of(view), in_words(view))
+            except ChatError as error:
+                log.warning("the message %s could not be changed: %s", click.there, error)
+                return
 
 
 _MENUS: Final[Mapping[str, Does]] = {

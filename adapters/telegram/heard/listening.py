@@ -6,7 +6,7 @@ again; that it comes twice, or in another order, changes nothing (K19, I21).
 
 import json
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -26,6 +26,8 @@ from core.front import Front
 
 log = logging.getLogger(__name__)
 
+TRIES: Final = 20
+"""Of an update that the store does not take."""
 REMEMBERED: Final = 2_000
 LONGEST_NUMBER: Final = 40
 """Digits that an update which nobody can read is told apart by."""
@@ -34,7 +36,10 @@ _OUT: Final = frozenset({ChatMemberStatus.LEFT, ChatMemberStatus.BANNED})
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Listening:
-    """*done*: the updates that were done with here, so that one that comes again is not answered again."""
+    """*done*: the updates that were done with here, so that one that comes again is not answered again.
+
+    *failed*: how often those that can't be stored were tried.
+    """
 
     front: Front
     client: BotClient
@@ -42,6 +47,7 @@ class Listening:
     buttons: Buttons
     telling: Telling
     done: deque[int] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    failed: Counter[int] = field(default_factory=Counter)
 
     async def heard(self, raw: Mapping[str, Any]) -> None:
         """What *raw* tells of is decided, stored, or of no use and kept.
@@ -57,12 +63,20 @@ class Listening:
             return
         with caught() as ended:
             await self._heard(update)
-        if isinstance(ended.error, StoreError | ChatError):
+        if isinstance(ended.error, ChatError):
+            raise ended.error
+        if isinstance(ended.error, StoreError) and self._is_tried_again(update):
             raise ended.error
         if ended.error is not None:
             log.error("an update broke off, and is kept in the inbox", exc_info=ended.error)
             await self._kept(raw, f"{type(ended.error).__name__}: {words_of(ended.error)}")
+        self.failed.pop(update.update_id, None)
         self.done.append(update.update_id)
+
+    def _is_tried_again(self, update: Update) -> bool:
+        """Whether the store may yet take it: where it takes what is kept, but never this, that has an end."""
+        self.failed[update.update_id] += 1
+        return self.failed[update.update_id] < TRIES
 
     async def _kept(self, raw: Mapping[str, Any], why: str) -> None:
         number = str(raw.get("update_id"))[:LONGEST_NUMBER]

@@ -5,7 +5,8 @@ hides, a channel, another bot.
 """
 
 import logging
-from dataclasses import dataclass, replace
+from collections import deque
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from telegram import Message, User
@@ -40,6 +41,7 @@ HIDDEN: Final = (
 AS_CHANNEL: Final = "I can't tell who you are: write as yourself, not as a channel."
 BOT: Final = "I listen to people only."
 PASSED_ON: Final = "I do no command that was passed on: type it yourself."
+REMEMBERED: Final = 1_000
 WELCOME: Final = (
     "This bot acts for its owners, and asks them first. If you are to use it, an owner gives you a code: "
     "open the link that came with it, or say /join and the code."
@@ -48,9 +50,12 @@ WELCOME: Final = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Messages:
+    """*bots*: those that were told that nobody listens to them."""
+
     front: Front
     prompting: Prompting
     telling: Telling
+    bots: deque[int] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
 
     async def said(self, message: Message, event_id: str, us: Us) -> None:
         """What *message* asks for is done or stored, and its writer was told. Raises StoreError."""
@@ -62,7 +67,7 @@ class Messages:
             await self._refused(message, user, said, us, why)
         elif is_passed_on(message) and words(message, us)[0].startswith("/"):
             if kind_of(message) is ChatKind.DIRECT:
-                await self._tell(message, user, Answer(words=PASSED_ON))
+                await self._say(message, PASSED_ON)
         elif (said is None or _may_be_words(said)) and await self.prompting.answered(
             message, user, words(message, us)[0], event_id, us
         ):
@@ -81,13 +86,15 @@ class Messages:
         alone = kind_of(message) is ChatKind.DIRECT and message.reply_to_message is None
         apart = is_new(told.text) or number_named(told.text) is not None
         if alone and not apart and await self.prompting.is_open(where(message), user):
-            answer = Answer(words=STILL_OPEN)
+            await self._say(message, STILL_OPEN)
         else:
-            answer = await self.front.said(told)
-        await self._tell(message, user, answer)
+            await self._tell(message, user, await self.front.said(told))
 
     async def _tell(self, message: Message, user: User, answer: Answer) -> None:
         await self.telling.tell(where(message), user.id, answer, reply_to=message.message_id)
+
+    async def _say(self, message: Message, words: str) -> None:
+        await self.telling.say(where(message), words, reply_to=message.message_id)
 
     # ── commands ─────────────────────────────────────────────────────────────────────────────
 
@@ -131,8 +138,12 @@ class Messages:
         """Nobody is listened to whom we can't tell; they hear so where they spoke to us, and no bot twice."""
         commanded = said is not None and (said.bot is None or us.is_named(said.bot))
         named = words(message, us)[1] or is_ours(answered_by(message), us)
+        if why == BOT and user.id in self.bots:
+            return  # two bots would go on for ever
+        if why == BOT and commanded:
+            self.bots.append(user.id)
         if commanded or (named and why != BOT):
-            await self._tell(message, user, Answer(words=why))
+            await self._say(message, why)
 
 
 def _may_be_words(said: Said) -> bool:

@@ -18,6 +18,7 @@ from adapters.telegram.client import BotClient
 from adapters.telegram.errors import ChatTaken, called
 from adapters.telegram.heard.listening import Listening
 from adapters.telegram.heard.updates import ALLOWED
+from core.caught import caught
 from core.errors import ChatBusy, ChatError, StoreError
 from core.ports import Clock, Leases
 
@@ -49,17 +50,24 @@ class Polling:
     async def keep(self) -> None:
         """Updates are asked for whenever this process has the lease; goes on until it is cancelled."""
         while True:
-            try:
+            pause = 0.0
+            with caught() as ended:
                 pause = await self._turn()
-            except ChatTaken as error:
-                log.warning("somebody else gets this bot's updates: %s", error)
-                pause = LEASE_SECONDS / 3
-            except ChatBusy as busy:
-                log.warning("Telegram asks to be asked later: %s", busy)
-                pause = busy.retry_after_seconds
-            except (ChatError, StoreError) as error:
-                log.warning("Telegram is asked again in a moment: %s", error)
-                pause = PAUSE_SECONDS
+            match ended.error:
+                case None:
+                    pass
+                case ChatTaken() as error:
+                    log.warning("somebody else gets this bot's updates: %s", error)
+                    pause = LEASE_SECONDS / 3
+                case ChatBusy() as busy:
+                    log.warning("Telegram asks to be asked later: %s", busy)
+                    pause = busy.retry_after_seconds
+                case ChatError() | StoreError() as error:
+                    log.warning("Telegram is asked again in a moment: %s", error)
+                    pause = PAUSE_SECONDS
+                case error:  # of ours: nobody would hear anything any more
+                    log.error("asking Telegram broke off, and goes on", exc_info=error)
+                    pause = PAUSE_SECONDS
             if pause > 0:
                 await self.clock.sleep(pause)
 

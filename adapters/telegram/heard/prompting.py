@@ -28,6 +28,7 @@ SECONDS: Final = 900.0
 NOT_YOURS: Final = "This question is for somebody else."
 OVER: Final = "This question is over: your reply changes nothing. Press the card's button again."
 CANCELLED: Final = "Cancelled: nothing is changed."
+NOT_ASKED: Final = "That does not do, and I could not ask you once more. Press the card's button again."
 NOTHING: Final = "There is nothing to cancel."
 STILL_OPEN: Final = (
     "My question is still open: answer it by a reply to it, or say /cancel. If this is something else, begin "
@@ -93,15 +94,15 @@ class Prompting:
         if prompt is None:
             if not (is_ours(answered, us) and is_question(answered.text)):
                 return False
-            answer = Answer(words=OVER)
+            why = OVER
         elif prompt.account != account_of(user).ref:
-            answer = Answer(words=NOT_YOURS)
+            why = NOT_YOURS
         elif not said.strip():
-            answer = Answer(words=IN_WORDS)
+            why = IN_WORDS
         else:
             await self._taken(message, user, prompt, said, event_id)
             return True
-        await self.telling.tell(here, user.id, answer, reply_to=message.message_id)
+        await self.telling.say(here, why, reply_to=message.message_id)
         return True
 
     async def _taken(self, message: Message, user: User, prompt: Prompt, said: str, event_id: str) -> None:
@@ -121,7 +122,7 @@ class Prompting:
                 answer = await self.front.pressed(press)
         except BadArguments as error:
             again = Question.again(problems_in_words(error))
-            await self.ask(
+            asked = await self.ask(
                 here,
                 user,
                 again,
@@ -130,9 +131,12 @@ class Prompting:
                 field=prompt.field,
                 reply_to=message.message_id,
             )
+            if not asked:
+                await self.telling.say(here, NOT_ASKED, reply_to=message.message_id)
             return
-        await self.front.desk.store.prompts.close(SURFACE, prompt.chat_ref)
         await self.telling.send(here, messages_of(answer), reply_to=message.message_id)
+        # last: where this breaks off, the reply comes again, and is answered as it was
+        await self.front.desk.store.prompts.close(SURFACE, prompt.chat_ref)
 
     async def cancelled(self, here: Spot, user: User) -> Answer:
         """What was asked of *user* there is over."""

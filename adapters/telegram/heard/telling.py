@@ -38,28 +38,49 @@ class Telling:
     sending: Sending
     clock: Clock
 
-    async def tell(self, where: Spot, user: int, answer: Answer, *, reply_to: int | None = None) -> bool:
+    async def tell(
+        self,
+        where: Spot,
+        user: int,
+        answer: Answer,
+        *,
+        reply_to: int | None = None,
+        quietly: bool = False,
+    ) -> bool:
         """*user*, who did something in *where*, is told *answer*; whether all of it got there.
 
-        *reply_to*: their message. What can't be sent is not: nobody waits for it later.
+        *reply_to*: their message. *quietly*: they know where to look for what is for them alone. What can't
+        be sent is not: nobody waits for it later.
         """
         messages = messages_of(answer)
         if not messages:
             return True
-        if where.private or _concerns_no_call(answer):
+        if where.private or not is_for_one(answer):
             return await self.send(where, messages, reply_to=None if where.private else reply_to)
         try:
             await self._sent(Spot(chat=user), messages, None)
         except (ChatForbidden, ChatGone):
-            bot = await self.sending.client.username()
+            bot = await self._name()
             begin = Message(text=plain(NOT_BEGUN.format(bot=bot)))  # our own link, to be followed
             await self.send(where, [begin], reply_to=reply_to)
             return False
         except ChatError as error:
             log.warning("an answer could not be sent: %s", error)
             return False
-        await self.send(where, messages_of(Answer(words=ELSEWHERE)), reply_to=reply_to)
+        if not quietly:
+            await self.say(where, ELSEWHERE, reply_to=reply_to)
         return True
+
+    async def _name(self) -> str:
+        """The bot's, for a link; what it can't be asked now."""
+        try:
+            return await self.sending.client.username()
+        except ChatError:
+            return "…"
+
+    async def say(self, where: Spot, words: str, *, reply_to: int | None = None) -> bool:
+        """Words of ours are in *where*, in which a command can be tapped; whether they are."""
+        return await self.send(where, [Message(text=plain(words))], reply_to=reply_to)
 
     async def send(self, where: Spot, messages: Sequence[Message], *, reply_to: int | None = None) -> bool:
         """*messages* are in *where*, whoever reads there; whether they are."""
@@ -102,6 +123,6 @@ class Telling:
             return await self.sending.send(where, message, in_words, reply_to=reply_to, asks=asks)
 
 
-def _concerns_no_call(answer: Answer) -> bool:
-    """It says no more than those there may know: a decision, which its card tells as well, or a refusal."""
-    return answer.table is None and not answer.views and not answer.pages
+def is_for_one(answer: Answer) -> bool:
+    """It says more than others there may know: more than a decision, which its card tells, or a refusal."""
+    return answer.alone or answer.table is not None or bool(answer.views or answer.pages)

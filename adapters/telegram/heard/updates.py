@@ -108,7 +108,8 @@ def answered_by(message: Message) -> Message | None:
     answered = message.reply_to_message
     if answered is None or answered.forum_topic_created is not None:
         return None
-    return answered
+    opens = bool(message.is_topic_message) and answered.message_id == message.message_thread_id
+    return None if opens else answered
 
 
 def is_ours(message: Message | None, us: Us) -> bool:
