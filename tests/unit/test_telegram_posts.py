@@ -78,6 +78,22 @@ def test_what_a_report_has_no_room_for_is_counted() -> None:
     assert [p.words for p in pieces(made.text) if "code" in p.kinds] == ["/show t-41"]
 
 
+def test_long_lines_of_a_report_leave_room_for_the_agents_words() -> None:
+    calls = [
+        ran(
+            call("send_note", {f"n{i}": "long " * 20 for i in range(9)}, n),
+            Outcome.FAILED,
+            {"error": "e" * 300},
+        )
+        for n in range(1, 41)
+    ]
+    made = message_of(build(task(result={"value": "words " * 400}), calls, (), ROSTER), "Sam")
+    takes(made)
+    shown = made.text.words.count("• ")
+    assert 0 < shown < 20 and f"and {40 - shown} more: /show t-41" in made.text.words
+    assert quoted(made.text)[0].endswith("…") and len(quoted(made.text)[0]) > 1_300
+
+
 def test_a_notice_is_its_words_and_why_it_stands_elsewhere() -> None:
     made = message_of(Notice(task_code="t-1", text="It waits: see /help.", moved="The chat is gone."))
     assert unbroken(made.text.words) == "↪ The chat is gone.\nIt waits: see /help."

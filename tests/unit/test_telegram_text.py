@@ -43,7 +43,7 @@ LEADS: Final = (
     *("@ada_lovelace", "look @ada_lovelace!", "(@durov)", "/start", "/stop@other_bot", "a\n/approve"),
     *("#general", "#été", "$USD", "$1INCH", "https://evil.example", "http://evil.com/a/b?c=d#e"),
     *("evil.com", "EVIL.COM/path", "www.evil.co.uk", "https://bank.com@evil.com/login"),
-    *("eve@evil.com", "mailto:eve@evil.com", "ftp://evil.com", "tg://resolve?domain=evil"),
+    *("eve@evil.com", "mailto:eve@evil.com", "ftp://evil.com", "tg://-evil", "tg://resolve?domain=evil"),
     *("TON://evil", "t.me/evil", "1.2.3.4", "http://10.0.0.1/", "README.md", "b\u0430nk.com"),
     *("https://пример.рф", "4111 1111 1111 1111", "4111111111111111", "evil.com.", "x.evil.com:8080"),
     *("evil.com:443/a", "a@b.co,c@d.com", "evil.xn--p1ai", "//evil.com", "....evil.com", "24.com"),
