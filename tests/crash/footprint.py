@@ -2,7 +2,7 @@
 
 A second process knows of the first one only what is outside of it: the rows, what the provider, the model's
 service and the chat remember, and what the owner holds in hand. Where all of that is the same, so is what it
-does. Times count only as there or not (`World.wait` sets those that anybody waits for), ids and hashes only
+does. Times count only as there or not (`World.wait` ends all that anybody waits for), ids and hashes only
 by which are the same.
 """
 

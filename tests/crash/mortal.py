@@ -262,7 +262,7 @@ class Wire:
             cursor.close()
 
     def forget(self) -> None:
-        """They are closed."""
+        """They are cut."""
         self._connections.clear()
 
     async def cut(self) -> None:

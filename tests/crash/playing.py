@@ -21,8 +21,10 @@ class Played:
     died: bool
     sights: list[Sight]
     journal: MemoryJournal
+    left: str | None = None
+    """The footprint of its death, if it was asked for."""
     is_known: bool = False
-    """Its death left what an earlier one left, whose second life is this one's too: so it has none."""
+    """It is that of an earlier death, whose second life is this one's too: so there is none."""
 
     @property
     def story(self) -> Story:
@@ -62,24 +64,20 @@ async def played(
     await world.found()
     first = Mortal(fate, watch=watch if fate is None else None)
     died = await play(world, first, 1)
-    await watch()
-    is_known = False
-    if died:
+    left = await footprint(world) if died and known is not None else None
+    is_known = left is not None and known is not None and left in known
+    if not is_known:
+        await watch()
+    if died and not is_known:
         await world.wait()
-        is_known = known is not None and await _is_known(world, known)
-        if not is_known:
-            assert not await play(world, Mortal(), 2)
-            await watch()
+        assert not await play(world, Mortal(), 2)
+        await watch()
     await world.retire()
-    return Played(world=world, first=first, died=died, sights=sights, journal=journal, is_known=is_known)
-
-
-async def _is_known(world: World, known: set[str]) -> bool:
-    left = await footprint(world)
-    if left in known:
-        return True
-    known.add(left)
-    return False
+    if left is not None and known is not None:
+        known.add(left)
+    return Played(
+        world=world, first=first, died=died, sights=sights, journal=journal, left=left, is_known=is_known
+    )
 
 
 def wrong(

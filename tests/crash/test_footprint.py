@@ -31,7 +31,6 @@ async def left(ground: Ground, number: int, fate: Fate) -> str:
     world = World(ground, EDIT, number, MemoryJournal())
     await world.found()
     assert await play(world, Mortal(fate), 1)
-    await world.wait()
     found = await footprint(world)
     await world.retire()
     return found

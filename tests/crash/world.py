@@ -135,22 +135,26 @@ class Ground:
         self._spare: list[tuple[SqlStore, Wire]] = []
 
     async def close(self) -> None:
+        for store, _ in self._spare:
+            await store.close()
         await self.store.close()
 
     def lend(self, ids: Ids) -> tuple[SqlStore, Wire]:
-        """A store for one process, without a connection yet.
+        """A store for one process.
 
         An earlier process may have had it: what it keeps are compiled statements, half the time of a
-        short life. (Processes that share nothing are in test_sigkill.py.)
+        short life, and connections if that process left well. (Processes that share nothing are in
+        test_sigkill.py.)
         """
         store, wire = self._spare.pop() if self._spare else _wired(opened(self.url, ids))
         store.db.ids = ids
         return store, wire
 
     async def give_back(self, store: SqlStore, wire: Wire, *, cut: bool) -> None:
-        """The process is over; its connections are *cut* already, or closed now."""
-        await store.db.engine.dispose(close=not cut)
-        wire.forget()
+        """The process is over; its connections are *cut* already, or the next one's."""
+        if cut:
+            await store.db.engine.dispose(close=False)
+            wire.forget()
         self._spare.append((store, wire))
 
     async def rows(self, query: Any) -> list[dict[str, Any]]:
@@ -555,7 +559,7 @@ class Life:
         await self.desk.store.inbox.receive(message)
 
     async def end(self) -> None:
-        """Nothing of this process is left: what a death let run is over, its connections are closed."""
+        """Nothing of this process is left: what a death let run is over, its store is given back."""
         left: set[asyncio.Task[object]] = set()
         if self.mortal.dead:
             left = asyncio.all_tasks() - self._others - {asyncio.current_task()}
