@@ -211,7 +211,7 @@ class Front:
         return await self.pressed_by(await self._presser(press), press)
 
     async def begins(self, press: Press) -> Answer:
-        """What stands against *press* before anybody writes what goes with it; SILENCE: nothing does."""
+        """What stands against *press* before anybody writes what goes with it; without words nothing does."""
         await self._learn(press)
         return await self._for(await self._presser(press), press, self._begun)
 
@@ -262,7 +262,7 @@ class Front:
 
     async def _begun(self, press: Press, who: Person, view: ParkView) -> Answer:
         await self._may_begin(self._by(press, who), view, press)
-        return SILENCE
+        return Answer(about=code_of(view))
 
     async def _pressed(self, press: Press, who: Person, view: ParkView) -> Answer:
         by = self._by(press, who)

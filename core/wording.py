@@ -275,7 +275,8 @@ def _after(park: Park, call: Call | None) -> list[str]:
         return [f"it {_went(call)}"]
     if call is None or park.kind is ParkKind.UNKNOWN:
         return []
-    changes = [beginning(edited(call), LONGEST_STATUS, lines=False)] if edited(call) else []
+    changed = edited(call).removesuffix(".")
+    changes = [beginning(changed, LONGEST_STATUS, lines=False)] if changed else []
     if call.state is not CallState.SETTLED:
         return [*changes, _AFTER.get(call.state, "")]
     came = _CAME_OF_IT.get(call.outcome, "") if call.outcome else ""

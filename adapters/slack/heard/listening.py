@@ -50,7 +50,7 @@ from adapters.slack.shown.modals import (
 )
 from adapters.slack.words import plain
 from core.cards import Verb
-from core.chat import SILENCE, Answer, ChatMessage, Place, Press, Typed
+from core.chat import Answer, ChatMessage, Place, Press, Typed
 from core.errors import BadArguments, ChatError, InSeveral, StoreError
 from core.front import UNKNOWN, Front, problems_in_words, sentence
 from core.home import home
@@ -148,7 +148,7 @@ class Listening:
         press = press_of(click, actor)
         if press.verb == Verb.DECLINE and not actor.foreign:  # it is asked why first
             stands_against = await self.front.begins(press)
-            return Answer(asks=Verb.DECLINE) if stands_against == SILENCE else stands_against
+            return Answer(asks=Verb.DECLINE) if not stands_against.words else stands_against
         return await self._pressed(actor, press)
 
     async def _shown(self, actor: Actor, click: Click, answer: Answer) -> None:

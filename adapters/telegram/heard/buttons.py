@@ -171,7 +171,7 @@ class Buttons:
         """The message's buttons are *menu*, if nothing stands against *verb*."""
         press = self._press(click, found, verb)
         against = await self.front.begins(press)
-        if against != SILENCE:
+        if against.words:
             return Done(answer=against, then=lambda: self._current(click, press, against))
         return Done(then=lambda: self._swapped(click, press, menu))
 
@@ -186,9 +186,9 @@ class Buttons:
 
     async def _why(self, click: Click, found: Pressed) -> Done:
         against = await self.front.begins(self._press(click, found, Verb.DECLINE))
-        if against != SILENCE:
+        if against.words:
             return Done(answer=against)
-        question = question_for(Verb.DECLINE, WHY)
+        question = question_for(Verb.DECLINE, WHY, against.about)
         return Done(then=lambda: self._asks(click, found, question, Verb.DECLINE))
 
     async def _back(self, click: Click, found: Pressed) -> Done:
