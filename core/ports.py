@@ -517,7 +517,8 @@ class Leases(Protocol):
 
 
 MOST_COUNTED = 1000
-LONGEST_COUNTED_SECONDS = 3600.0
+LONGEST_COUNTED_SECONDS = 120.0
+"""Every answer writes its chat's times anew: the limits of chats are of a minute at the most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -540,12 +541,9 @@ class Rates(Protocol):
         """0.0, and one message more counts under every key of *limits*; or the seconds until one may go.
 
         A key is a chat's name, or "" for all of the surface; where one of them is full or held, nothing
-        counts. *keep*: of each Rate so many, but at most half, are left to what is more urgent.
+        counts; one without rates is never full. *keep*: of each Rate so many, but at most half, are left to
+        what is more urgent.
         """
-        ...
-
-    async def count(self, surface: str, chats: Sequence[str]) -> None:
-        """One message more counts under each of *chats*: it went, whatever the limits say."""
         ...
 
     async def hold(self, surface: str, chat: str, seconds: float) -> None:

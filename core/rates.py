@@ -25,7 +25,7 @@ def wait(
 
 
 def counted(rates: Sequence[Rate], times: Sequence[int], now: datetime) -> list[int]:
-    """*times* and *now*, as far back as *rates* look; without any, as far as any rate does."""
+    """*times* and *now*, as far back as *rates* look; without any, as far as a rate may look."""
     most = max((rate.count for rate in rates), default=MOST_COUNTED)
     seconds = max((rate.seconds for rate in rates), default=LONGEST_COUNTED_SECONDS)
     return sorted((*_near(times, moment(now), seconds), moment(now)))[-most:]

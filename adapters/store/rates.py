@@ -33,15 +33,6 @@ class SqlRates:
 
         return await self._db.write(body)
 
-    async def count(self, surface: str, chats: Sequence[str]) -> None:
-        async def body(conn: AsyncConnection) -> None:
-            rows = await self._locked(conn, surface, chats)
-            now = await self._db.now(conn)
-            for chat, row in rows.items():
-                await self._write(conn, surface, chat, counted((), row["times"], now))
-
-        await self._db.write(body)
-
     async def hold(self, surface: str, chat: str, seconds: float) -> None:
         async def body(conn: AsyncConnection) -> None:
             until = await self._db.now(conn) + timedelta(seconds=seconds)

@@ -26,13 +26,6 @@ class MemoryRates:
                 self._write(replace(row, times=counted(rates, row.times, now)))
         return 0.0
 
-    async def count(self, surface: str, chats: Sequence[str]) -> None:
-        now = self._rows.now()
-        with self._rows.transaction():
-            for chat in set(chats):
-                row = self._row(surface, chat)
-                self._write(replace(row, times=counted((), row.times, now)))
-
     async def hold(self, surface: str, chat: str, seconds: float) -> None:
         until, row = self._rows.now() + timedelta(seconds=seconds), self._row(surface, chat)
         if row.held_until is None or row.held_until < until:
