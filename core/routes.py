@@ -6,6 +6,7 @@ down to somebody's direct messages, and what is shown there says where it was me
 nowhere. How a surface finds the place that a Route names is the surface's business.
 """
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -22,6 +23,9 @@ HOUR: Final = timedelta(hours=1)
 
 DIGEST_SECONDS: Final = 2.0
 """How long a digest waits for more to tell of."""
+
+_MESSAGE: Final = re.compile(r"(?P<chat>.+)[:/][^:/]+", re.DOTALL)
+"""A message's name begins with the name of its chat."""
 
 UNREACHED: Final = frozenset({"console"})
 """Surfaces that reach nobody: what is printed there is seen by whoever sits before it."""
@@ -58,16 +62,33 @@ def copy_routes(roster: Roster, task: Task, first: Route) -> tuple[Route, ...]:
 def heard_of(cards: Sequence[Post], chat_ref: str) -> Post | None:
     """Which of *cards*, of one park on one surface, the message *chat_ref* is, which nobody knew yet.
 
-    None where each is known to be another message; where there are several, those of its chat are meant.
+    None where each is known to be another message, or it stands in another chat than theirs: it may be one
+    that somebody asked for. A name that says no chat is the only card there is.
     """
-    unknown = [card for card in cards if card.chat_ref is None and not card.on_request]
-    if len(cards) > 1:
-        unknown = [card for card in unknown if _chat(card.route) == _chat(chat_ref)]
+    chat, unknown = _chat_of(chat_ref), [c for c in cards if c.chat_ref is None and not c.on_request]
+    if chat is not None:
+        unknown = [card for card in unknown if _is_in(card.route, chat)]
+    elif len(cards) > 1:
+        return None
     return unknown[0] if len(unknown) == 1 else None
 
 
-def _chat(ref: str) -> str:
-    return ref.partition(":")[0]
+def _chat_of(message: str) -> str | None:
+    """What *message* is in, by its name, of which that is the beginning; None where it does not say."""
+    found = _MESSAGE.fullmatch(message)
+    return None if found is None else found["chat"]
+
+
+def _is_in(route: str, chat: str) -> bool:
+    """*route* is *chat*, or in it; or the direct messages of somebody, whose chat may have a name of its own.
+
+    That one begins as theirs does, with what both are in.
+    """
+    if route.startswith("@"):
+        theirs = route.removeprefix("@")
+        around = _chat_of(theirs)
+        return theirs == chat or (around is not None and around == _chat_of(chat))
+    return route == chat or route.startswith((f"{chat}:", f"{chat}/"))
 
 
 def next_route(roster: Roster, task: Task, tried: Collection[Route], *, asks: bool = True) -> Route | None:

@@ -196,6 +196,19 @@ async def test_a_click_on_a_copy_teaches_nothing_of_the_card(
 
 
 @pytest.mark.rule("K19")
+async def test_a_message_in_a_private_chat_is_never_the_card_of_a_group(planted: Planted) -> None:
+    """Somebody asked for it there, and whoever answered died before it said so."""
+    org = await planted.organization("a")
+    for thread, message in (("-5:t4:7", "-5:9"), ("@4711", "4711:9")):
+        task = await planted.task(org, surface="telegram", chat=None, thread_ref=thread)
+        _, park = await asked(planted, task)
+        await revised(planted, task)
+        for elsewhere in ("4712:9", "-51:9", message, "4712:10"):
+            await planted.store.outbox.learn(park.token, "telegram", elsewhere)
+        assert (await planted.row("posts", task_id=task.id))["chat_ref"] == message
+
+
+@pytest.mark.rule("K19")
 async def test_the_newest_card_of_a_task_is_none_of_its_copies(
     planted: Planted, task: Task, outbox: Outbox
 ) -> None:

@@ -176,18 +176,30 @@ def card(place: str, chat_ref: str | None = None, **fields: Any) -> Post:
     ("cards", "message", "which"),
     [
         ([card("C1")], "C1:9", "C1"),
-        ([card("@U1")], "D5:9", "@U1"),
+        ([card("C1")], "C2:9", None),
         ([card("C1:7", "C1:8")], "C1:9", None),
         ([card("C1:7"), card("C2")], "C1:9", "C1:7"),
         ([card("C1", "C1:8"), card("C2")], "C1:9", None),
-        ([card("@U1"), card("@U2")], "D5:9", None),
         ([card("C1", copy_of="k", shown_at=ON_REQUEST)], "C1:9", None),
+        ([card("C1"), card("C1:7")], "C1:9", None),
         ([], "C1:9", None),
+        ([card("C1")], "9.9", "C1"),
+        ([card("C1"), card("C2")], "9.9", None),
+        ([card("-100:t4:77")], "-100:78", "-100:t4:77"),
+        ([card("-100:t4:77")], "4711:78", None),
+        ([card("-1001")], "-100:78", None),
+        ([card("@4711")], "4711:55", "@4711"),
+        ([card("@4711")], "4712:55", None),
+        ([card("@4711")], "-100:55", None),
+        ([card("@4711"), card("-100")], "4711:55", "@4711"),
+        ([card("T1/C1/1.0"), card("T1/C2")], "T1/C1/2.0", "T1/C1/1.0"),
+        ([card("T1/C1")], "T1/D5/2.0", None),
+        ([card("@T1/U1")], "T1/D5/2.0", "@T1/U1"),
+        ([card("@T1/U1")], "T2/D5/2.0", None),
+        ([card("@T1/U1"), card("@T1/U2")], "T1/D5/2.0", None),
     ],
 )
-def test_of_several_cards_on_a_surface_a_message_is_the_one_of_its_chat(
-    cards: list[Post], message: str, which: str | None
-) -> None:
+def test_a_message_is_the_one_card_of_its_chat(cards: list[Post], message: str, which: str | None) -> None:
     found = heard_of(cards, message)
     assert (found and found.route) == which
 
