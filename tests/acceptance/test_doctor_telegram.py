@@ -41,6 +41,7 @@ from tests.acceptance.telegram_deployment import (
 from tests.acceptance.test_doctor import changed_by_ada, only_wrong, printed, states
 from tests.acceptance.test_web_process import BOT, running
 from tests.conftest import Templates, migrated
+from tests.contract.planted_sql import SqlPlanted
 from tests.fakes.slack import SIGNING_SECRET, fake_slack
 from tests.fakes.telegram import (
     USERNAME,
@@ -99,6 +100,14 @@ async def test_where_all_is_well_each_line_says_so_and_the_card_was_pressed_in_t
     assert [(m.text, m.markup, len(m.versions)) for m in said] == [("Gatepost works here", None, 2)] * 2
     assert "WARNING" not in log and "ERROR" not in log  # what it was asked leaves no trace there
     assert [secret for secret in here.all_secrets if secret in out + found + log] == []
+
+
+async def test_a_press_of_doctors_is_answered_as_anybodys_and_leaves_nothing_behind(up: Deployment) -> None:
+    assert (await up.looked())["telegram click"].state is State.WELL
+    assert len(up.telegram.called("answerCallbackQuery")) == 1
+    planted = SqlPlanted(up.env["DATABASE_URL"])
+    assert await planted.table("inbox") == []
+    await planted.close()
 
 
 async def test_a_token_that_telegram_does_not_know_is_marked_with_its_mend_and_the_status_is_1(

@@ -109,7 +109,7 @@ class Trial:
         chat = {"id": there.chat, "type": "private", "first_name": "doctor"}
         now = int(self.clock.now().timestamp())
         return {
-            "update_id": -1 - secrets.randbelow(2**40),  # Telegram's own are above 0
+            "update_id": 2**40 + secrets.randbelow(2**62 - 2**40),  # no number that Telegram gives
             "callback_query": {
                 "id": secrets.token_hex(8),
                 "from": {"id": self.user, "is_bot": False, "first_name": "doctor"},
