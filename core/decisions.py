@@ -104,7 +104,7 @@ class Desk:
         the tool here. Raises BadArguments by field, NothingToChange, and what `moves.people.decide`
         raises: AlreadyDecided (who and when), ParkExpired, NotYourDecision (on record, too), OutOfDate,
         NotShown.
-        Source: states.md C6; Slack answers within 3 seconds, so no I/O but the store.
+        Source: states.md C6; whoever clicked waits, so no I/O but the store.
         """
         if decision.kind is DecisionKind.EDIT and view.park.open:  # else the move says what became of it
             decision = self._edit(view, decision, changes or {})
