@@ -43,7 +43,11 @@ class TelegramParts:
 
     def poster(self, holder: str) -> Poster:
         """The sender of Telegram's posts; one of all those there are sends, by lease."""
-        surface = TelegramSurface(sending=self.sending, agent_name=lambda key: self.app.desk.agent(key).name)
+        surface = TelegramSurface(
+            sending=self.sending,
+            agent_name=lambda key: self.app.desk.agent(key).name,
+            clock=self.app.clock,
+        )
         return Poster(
             desk=self.app.desk, clock=self.app.clock, name=SURFACE, surface=surface, holder=holder, room=ROOM
         )

@@ -53,9 +53,12 @@ class Sending:
     rates: Rates
     moved: Moved
 
-    async def may_go(self, where: Spot, *, goes_by: bool = False) -> None:
-        """One message more may go to *where*, and is counted. Raises ChatBusy. *goes_by*: it is no card."""
-        wait = await self.rates.take(SURFACE, limits(where), KEPT if goes_by else 0)
+    async def may_go(self, where: Spot, *, goes_by: bool = False, followed_by: int = 0) -> None:
+        """One message more may go to *where*, and is counted. Raises ChatBusy.
+
+        *goes_by*: it is no card. *followed_by*: so many may go there right after it, too.
+        """
+        wait = await self.rates.take(SURFACE, limits(where), KEPT if goes_by else followed_by)
         if wait > 0:
             raise ChatBusy(wait)
 

@@ -8,14 +8,16 @@ from typing import Final
 
 from adapters.telegram.places import Spot, spot
 from adapters.telegram.sending import Sending
-from adapters.telegram.shown.posts import files_of, in_words, message_of
-from core.errors import ChatError
+from adapters.telegram.shown.posts import file_of, in_words, message_of
+from core.errors import ChatBusy, ChatError, StoreError
+from core.ports import Clock
 from core.rendering import Progress, View
 from core.report import Report
 
 log = logging.getLogger(__name__)
 
-FILES_SECONDS: Final = 5.0
+FILE_SECONDS: Final = 8.0
+"""How long a message's file may take, what it waits for the chat with it; other posts wait meanwhile."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,13 +26,18 @@ class TelegramSurface:
 
     sending: Sending
     agent_name: Callable[[str], str]
+    clock: Clock
 
     async def post(self, view: View, route: str) -> str:
         where = spot(route)
-        await self.sending.may_go(where, goes_by=isinstance(view, Progress))
+        file = file_of(view)
+        await self.sending.may_go(
+            where, goes_by=isinstance(view, Progress), followed_by=0 if file is None else 1
+        )
         message = message_of(view, self._agent(view))
         there = await self.sending.send(where, message, in_words(view))
-        await self._beside(view, where, there)
+        if file is not None:
+            await self._beside(*file, where, there)
         return str(there)
 
     async def update(self, view: View, route: str, chat_ref: str) -> str:
@@ -42,16 +49,27 @@ class TelegramSurface:
     def _agent(self, view: View) -> str:
         return self.agent_name(view.task.agent) if isinstance(view, Report) else ""
 
-    async def _beside(self, view: View, where: Spot, there: Spot) -> None:
+    async def _beside(self, name: str, words: str, where: Spot, there: Spot) -> None:
         """What a message cuts is a document under it. A copy: the message stands, whatever becomes of it.
 
         For some seconds at most: others wait to be posted, and until then nobody knows that this one is.
         """
-        until = asyncio.get_running_loop().time() + FILES_SECONDS
-        for name, words in files_of(view):
+        try:
+            async with asyncio.timeout(FILE_SECONDS):
+                await self._filed(f"{name}.txt", words, where, there)
+        except (ChatError, StoreError, TimeoutError) as error:
+            log.warning("the file %s could not be put beside its message: %s", name, error)
+
+    async def _filed(self, name: str, words: str, where: Spot, there: Spot) -> None:
+        """Raises ChatBusy where the chat is busy for longer than a file may take."""
+        left = FILE_SECONDS
+        while True:
             try:
-                async with asyncio.timeout_at(until):
-                    await self.sending.may_go(there)
-                    await self.sending.file(there, where.topic, f"{name}.txt", words)
-            except (ChatError, TimeoutError) as error:
-                log.warning("the file %s could not be put beside its message: %s", name, error)
+                await self.sending.may_go(there)
+                await self.sending.file(there, where.topic, name, words)
+                return
+            except ChatBusy as busy:
+                left -= busy.retry_after_seconds
+                if left < 0:
+                    raise
+                await self.clock.sleep(busy.retry_after_seconds)

@@ -67,7 +67,7 @@ def face(
 
     sending = Sending(client=client, rates=store.rates, moved=moved)
     front = Front(desk=desk, clock=clock, surface=SURFACE, room=ROOM)
-    surface = TelegramSurface(sending=sending, agent_name=lambda key: desk.agent(key).name)
+    surface = TelegramSurface(sending=sending, agent_name=lambda key: desk.agent(key).name, clock=clock)
     telling = Telling(front=front, sending=sending, clock=clock)
     prompting = Prompting(front=front, telling=telling)
     return Face(

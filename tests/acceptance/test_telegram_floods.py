@@ -5,20 +5,24 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Final
 
 import pytest
 
 from adapters.clock import SystemClock
 from adapters.telegram.client import SURFACE
+from adapters.telegram.surface import FILE_SECONDS
 from core.rates import moment
+from core.testing import Line, calls, says
 from core.work import PostKind
 from tests.acceptance.shop import REFUND_SCRIPT, REFUNDED, HandClock
 from tests.acceptance.telegram_office import TelegramOffice, telegram_office
 from tests.conftest import Templates, migrated
 from tests.contract.planted_sql import SqlPlanted
-from tests.fakes.telegram import Call, Chat, Message, User, too_many
+from tests.fakes.telegram import Call, Chat, Message, User, hangs, too_many
 from tests.fakes.telegram.trouble import BURST, GROUP, OVERALL, POSTS
 from tests.postgres import Server
 
@@ -200,7 +204,107 @@ async def test_what_is_edited_counts_as_what_is_written(office: TelegramOffice) 
 async def went_on(office: TelegramOffice, chat: Chat, times: int) -> None:
     """So much more has just gone to *chat*."""
     for _ in range(times):
-        await office.store.rates.count(SURFACE, [str(chat.id)])
+        await office.store.rates.take(SURFACE, {str(chat.id): ()})
+
+
+# ── what is long ─────────────────────────────────────────────────────────────────────────────
+
+LONG: Final = "word " * 1_000
+LONG_SCRIPT: Final[tuple[Line, ...]] = (
+    calls(*(("send_note", {"to": f"n{n}@example.test", "text": f"{LONG}{n}"}) for n in range(3))),
+    says("Sent."),
+)
+
+
+@dataclass
+class Waiting(Skipping):
+    """The same; a sender that sleeps here is asleep until so much has passed for the database, too."""
+
+    office: TelegramOffice
+    waits: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        Skipping.__init__(self)
+
+    async def sleep(self, seconds: float) -> None:
+        if seconds > FILE_SECONDS:  # no sender does
+            await Skipping.sleep(self, seconds)
+        self.waits.append(seconds)
+        await later(self.office, timedelta(seconds=seconds) + SKIPPED)
+
+
+async def long_cards(office: TelegramOffice, times: int = 1) -> Waiting:
+    """So many cards of three long calls each wait in ada's private chat, sent by one process."""
+    office.clock = office.telegram.clock = clock = Waiting(office)
+    office.telegram.troubles.now = clock.now
+    del office.processes[:]
+    office.opens(list(LONG_SCRIPT) * times)
+    await asked(office, times=times)
+    return clock
+
+
+def files(office: TelegramOffice) -> list[tuple[int | None, str]]:
+    """Each file in ada's private chat: what it is a reply to, and what it says."""
+    return [
+        (m.reply_to and m.reply_to.id, m.file.content.decode())
+        for m in office.telegram.said(office.ada)
+        if m.file
+    ]
+
+
+async def test_what_a_card_of_several_has_no_room_for_is_one_file_under_it(office: TelegramOffice) -> None:
+    await long_cards(office)
+    await sent(office)
+    (card,) = cards_of_long(office)
+    ((answered, words),) = files(office)
+    assert answered == card.id
+    assert [words.count(f"{LONG}{n}") for n in range(3)] == [1, 1, 1]
+    assert [f"t-1.{n} · " in words for n in (1, 2, 3)] == [True] * 3
+
+
+async def test_each_of_several_long_cards_has_its_file_however_fast_they_come(office: TelegramOffice) -> None:
+    await long_cards(office, times=4)
+    await all_sent(office)
+    long = [card.id for card in cards_of_long(office)]
+    assert len(long) == 4
+    assert [answered for answered, _ in files(office)] == long
+    assert refused(office) == []
+
+
+async def test_a_file_waits_for_a_chat_that_telegram_holds_for_a_moment(office: TelegramOffice) -> None:
+    clock = await long_cards(office)
+    office.telegram.breaks("sendDocument", too_many(3))
+    await sent(office)
+    assert (len(files(office)), [round(wait) for wait in clock.waits]) == (1, [3])
+
+
+async def test_a_file_that_would_wait_for_long_is_left_out_and_its_card_stands(
+    office: TelegramOffice,
+) -> None:
+    clock = await long_cards(office)
+    office.telegram.breaks("sendDocument", too_many(30))
+    await sent(office)
+    await later(office, timedelta(seconds=31))
+    await all_sent(office)
+    assert (len(cards_of_long(office)), files(office), clock.waits) == (1, [], [])
+
+
+async def test_a_card_is_sent_once_where_the_database_is_away_before_its_file(office: TelegramOffice) -> None:
+    await long_cards(office)
+    office.telegram.breaks("sendMessage", hangs(done := asyncio.Event()), chat=office.ada)
+    sending = asyncio.ensure_future(office.last.poster.deliver(1))
+    await office.telegram.wait_for(lambda: posted(office, office.ada))
+    assert isinstance(office.planted, SqlPlanted)
+    await office.planted.run("ALTER TABLE rates RENAME TO rates_away")
+    done.set()
+    await sending
+    await office.planted.run("ALTER TABLE rates_away RENAME TO rates")
+    await all_sent(office)
+    assert (len(cards_of_long(office)), files(office)) == (1, [])
+
+
+def cards_of_long(office: TelegramOffice) -> list[Message]:
+    return [m for m in office.telegram.said(office.ada) if "more characters" in m.text]
 
 
 # ── who goes first ───────────────────────────────────────────────────────────────────────────

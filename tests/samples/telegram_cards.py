@@ -26,7 +26,7 @@ from adapters.telegram.shown.menus import (
     values,
 )
 from adapters.telegram.shown.message import Message
-from adapters.telegram.shown.posts import files_of, in_words, message_of
+from adapters.telegram.shown.posts import file_of, in_words, message_of
 from core.cards import Card, Verb, pages
 from core.chat import Answer
 from core.errors import BadArguments
@@ -68,8 +68,8 @@ def _document(name: str, words: str, reply_to: int) -> Sent:
 
 def _sent(view: View) -> list[Sent]:
     """The message of *view*, and what it cuts."""
-    files = (_document(name, words, 1) for name, words in files_of(view))
-    return [_message(message_of(view, "Sam")), *files]
+    file = file_of(view)
+    return [_message(message_of(view, "Sam")), *([] if file is None else [_document(*file, 1)])]
 
 
 def _answered(answer: Answer) -> list[Sent]:

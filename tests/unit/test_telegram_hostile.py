@@ -10,7 +10,7 @@ from adapters.telegram.shown.answers import messages_of
 from adapters.telegram.shown.keyboards import pressed
 from adapters.telegram.shown.menus import Menu, Question, fields, question_for, question_for_field
 from adapters.telegram.shown.message import Message
-from adapters.telegram.shown.posts import files_of, in_words, message_of
+from adapters.telegram.shown.posts import file_of, in_words, message_of
 from adapters.telegram.shown.text import JOINER, LONGEST, unbroken
 from core.canonical import dump
 from core.cards import LABELS, Card, Verb
@@ -155,7 +155,9 @@ def test_a_payload_at_the_end_is_not_approved_unread() -> None:
     for name in ("a payload at the end", "a flood of lines", "50,000 characters"):
         made = message(name, "argument")
         assert "Review shows it to its end" in made.text.words
-        ((_, whole),) = files_of(VIEWS["argument"](STRINGS[name]))
+        file = file_of(VIEWS["argument"](STRINGS[name]))
+        assert file is not None
+        _, whole = file
         assert STRINGS[name][-20:].strip() in whole[-30:]
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from adapters.telegram.shown.keyboards import Style
-from adapters.telegram.shown.posts import files_of, in_words, message_of
+from adapters.telegram.shown.posts import file_of, in_words, message_of
 from adapters.telegram.shown.text import Kind, unbroken
 from core.calls import Outcome
 from core.rendering import Digest, Notice, Progress
@@ -63,10 +63,10 @@ def test_an_agents_long_words_are_folded_and_their_rest_is_a_file() -> None:
     made = message_of(done(words), "Sam")
     takes(made)
     assert {one.kind for one in made.text.stretches} >= {Kind.FOLDED}
-    assert files_of(done(words)) == [("t-41 report", words)]
+    assert file_of(done(words)) == ("t-41 report", words)
     assert unbroken(quoted(made.text)[0])[:-1] == words[: len(unbroken(quoted(made.text)[0])) - 1]
     assert quoted(made.text)[0].endswith("…")
-    assert files_of(done("Refunded. See a.example.")) == []
+    assert file_of(done("Refunded. See a.example.")) is None
 
 
 def test_what_a_report_has_no_room_for_is_counted() -> None:
@@ -99,7 +99,7 @@ def test_a_notice_is_its_words_and_why_it_stands_elsewhere() -> None:
     assert unbroken(made.text.words) == "↪ The chat is gone.\nIt waits: see /help."
     long = Notice(task_code="t-1", text="x " * 4_000)
     takes(message_of(long))
-    assert files_of(long) == [("t-1 notice", "x " * 4_000)]
+    assert file_of(long) == ("t-1 notice", "x " * 4_000)
 
 
 def test_how_it_goes_has_a_button_that_stops_it_while_it_does() -> None:
@@ -132,10 +132,13 @@ def test_a_digest_that_has_no_room_for_all_counts_the_rest() -> None:
 
 
 def test_what_a_card_has_no_room_for_is_a_file_beside_it() -> None:
-    (name, words), *others = files_of(samples.long_post())
-    assert (name, others) == ("t-41.1", [])
+    card = samples.long_post()
+    file = file_of(card)
+    assert file is not None
+    name, words = file
+    assert name == "t-41.1"
     assert "11. Every mug we sell" in words
-    assert files_of(samples.refund()) == []
+    assert file_of(samples.refund()) is None
 
 
 def test_in_plain_words_a_card_says_which_command_answers() -> None:

@@ -33,10 +33,7 @@ WIDEST_CELL: Final = 24
 LONGEST_CELL: Final = 200
 """Where each row has a line of its own."""
 MORE: Final = "There is more than one answer takes: ask for less, or for one by its code."
-TOO_LONG: Final = (
-    "Telegram has no room to show all of it. It stands in the file beside its card; the command line shows "
-    "it whole, and approves it."
-)
+TOO_LONG: Final = "Telegram has no room to show all of it. The command line shows it whole, and approves it."
 """Of what was to be reviewed, and is too long even for several messages."""
 
 

@@ -1,5 +1,6 @@
 """What should exist in Telegram, as messages: cards, reports, notices, how a task goes, digests."""
 
+from collections.abc import Sequence
 from typing import Final, assert_never
 
 from adapters.telegram.shown.cards import card_message
@@ -19,7 +20,7 @@ from adapters.telegram.shown.text import (
     safe,
     trimmed,
 )
-from core.cards import Card, pages
+from core.cards import Card, Row, pages
 from core.headlines import (
     NOTHING_DONE,
     RISK_SIGNS,
@@ -70,16 +71,29 @@ def message_of(view: View, agent: str = "") -> Message:
             assert_never(never)
 
 
-def files_of(view: View) -> list[tuple[str, str]]:
-    """By name, what a message of *view* shows the beginning of alone."""
+def file_of(view: View) -> tuple[str, str] | None:
+    """The name and the words of what a message of *view* shows the beginning of alone; None: nothing.
+
+    A card's has all of its calls that are too long for it: in a chat of many each message counts.
+    """
     match view:
         case Card():
-            return [(row.code, "".join(pages(row))) for row in view.rows if row.whole and row.status is None]
+            long = [row for row in view.rows if row.whole and row.status is None]
+            return _calls_whole(long) if long else None
         case Report() if _own_words(view) != safe(report_words(view).strip()):
-            return [(f"{view.task.code} report", report_words(view))]
+            return f"{view.task.code} report", report_words(view)
         case Notice() if _notice(view) != safe(view.text):
-            return [(f"{view.task_code} notice", view.text)]
-    return []
+            return f"{view.task_code} notice", view.text
+    return None
+
+
+def _calls_whole(rows: Sequence[Row]) -> tuple[str, str]:
+    """All that each of *rows* is asked for; of several, each under its code."""
+    first, *others = rows
+    if not others:
+        return first.code, "".join(pages(first))
+    whole = (f"{row.code} · {row.title}\n\n{''.join(pages(row))}" for row in rows)
+    return f"{first.code} and {len(others)} more", "\n\n".join(whole)
 
 
 def in_words(view: View) -> Message:
