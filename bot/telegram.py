@@ -15,6 +15,7 @@ from adapters.telegram.heard.prompting import Prompting
 from adapters.telegram.heard.setup import Setup
 from adapters.telegram.heard.telling import Telling
 from adapters.telegram.heard.webhook import Webhook
+from adapters.telegram.places import around
 from adapters.telegram.sending import Sending
 from adapters.telegram.shown.cards import ROOM
 from adapters.telegram.surface import TelegramSurface
@@ -37,7 +38,7 @@ class TelegramParts:
         store = self.app.store
 
         async def moved(old: str, new: str) -> None:
-            await store.outbox.move(SURFACE, old, new)
+            await store.outbox.move(SURFACE, old, new, around)
 
         return Sending(client=self.client, rates=store.rates, moved=moved)
 

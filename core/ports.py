@@ -3,7 +3,7 @@
 One method of a store's port is one transaction. All times are the database's, aware UTC.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -244,10 +244,11 @@ class Outbox(Protocol):
         """
         ...
 
-    async def move(self, surface: str, old: str, new: str) -> None:
+    async def move(self, surface: str, old: str, new: str, around: Callable[[str], str] = str) -> None:
         """The chat that was called *old* is *new*: for posts, the threads of tasks, and where cards go.
 
-        Messages of the old one can't be edited any more: what is revised is posted anew.
+        Messages of the old one can't be edited any more: what is revised is posted anew. *around*: what of a
+        place's name is one in the new chat, too; its messages may be counted afresh there.
         """
         ...
 

@@ -4,6 +4,7 @@ A post is a row with a revision, and is due while that is newer than the one sen
 about an old revision never ends a newer one: where it was sent late, the newer one is due again.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, assert_never
@@ -13,6 +14,7 @@ from sqlalchemy import (
     Select,
     Subquery,
     and_,
+    bindparam,
     case,
     exists,
     func,
@@ -148,17 +150,21 @@ class SqlOutbox:
 
         await self._db.write(body)
 
-    async def move(self, surface: str, old: str, new: str) -> None:
+    async def move(self, surface: str, old: str, new: str, around: Callable[[str], str] = str) -> None:
         async def body(conn: AsyncConnection) -> None:
             for column in (tasks.c.chat, tasks.c.thread_ref, approval_routes.c.ref, posts.c.route):
                 table = column.table
                 there = (table.c.surface == surface, _inside(column, old))
-                values: dict[str, Any] = {column.name: new + func.substr(column, len(old) + 1)}
+                values: dict[str, Any] = {column.name: bindparam("now")}
                 if table is posts:
                     again = posts.c.chat_ref.is_not(None) & ~on_request()
                     values["shown_at"] = case((again, None), else_=posts.c.shown_at)
                     values["chat_ref"] = None
-                await conn.execute(update(table).where(*there).values(values))
+                names = (await conn.execute(select(column).where(*there).distinct())).scalars()
+                named = [{"was": was, "now": around(f"{new}{was[len(old) :]}")} for was in sorted(names)]
+                if named:
+                    this = (table.c.surface == surface, column == bindparam("was"))
+                    await conn.execute(update(table).where(*this).values(values), named)
             await rates.moved(self._db, conn, surface, old, new)
 
         await self._db.write(body)

@@ -52,3 +52,8 @@ def spot(name: str) -> Spot:
     chat = numbers["chat"]
     assert chat is not None
     return Spot(chat=chat, topic=numbers["topic"], message=numbers["message"])
+
+
+def around(name: str) -> str:
+    """The chat or the topic that *name* is in: a group that grew counts its messages afresh."""
+    return str(spot(name).around) if _NAME.fullmatch(name) else name

@@ -23,6 +23,7 @@ from adapters.telegram.heard.prompting import Prompting
 from adapters.telegram.heard.setup import Setup
 from adapters.telegram.heard.telling import Telling
 from adapters.telegram.heard.webhook import Webhook
+from adapters.telegram.places import around
 from adapters.telegram.sending import Sending
 from adapters.telegram.shown.cards import ROOM
 from adapters.telegram.shown.text import JOINER
@@ -63,7 +64,7 @@ def face(
     """As bot.telegram puts it together."""
 
     async def moved(old: str, new: str) -> None:
-        await store.outbox.move(SURFACE, old, new)
+        await store.outbox.move(SURFACE, old, new, around)
 
     sending = Sending(client=client, rates=store.rates, moved=moved)
     front = Front(desk=desk, clock=clock, surface=SURFACE, room=ROOM)

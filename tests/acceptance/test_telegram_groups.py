@@ -228,29 +228,28 @@ async def test_what_is_for_one_alone_is_not_said_in_a_topic(office: TelegramOffi
 # ── a group that became a supergroup ─────────────────────────────────────────────────────────
 
 
-async def upgraded(office: TelegramOffice, *script: Line, told: bool) -> tuple[Message, Chat]:
-    """The card in a plain group, which is a supergroup now; whether we were *told* so."""
+async def upgraded(office: TelegramOffice, *script: Line, told: bool) -> Chat:
+    """A plain group with a card, which is a supergroup now; whether we were *told* so."""
     group = office.telegram.add_group("shop", office.ada, office.ben, basic=True)
     await cards_go(office, group)
     card = await parked(office, group, script=script or REFUND_SCRIPT)
     assert card.chat is group
     office.telegram.held = not told
-    new = await office.telegram.migrates(group)
-    return card, new
+    return await office.telegram.migrates(group)
 
 
-async def follows(office: TelegramOffice, old: Chat, new: Chat) -> None:
-    """Tasks, routes and messages to come are where the group is now."""
+async def follows(office: TelegramOffice, new: Chat) -> None:
+    """Tasks, routes and messages to come are where the group is now, in reply to none of the old one."""
     task = await office.task()
-    assert (task.chat, task.thread_ref) == (str(new.id), f"{new.id}:{old.messages[0].id}")
+    assert (task.chat, task.thread_ref) == (str(new.id), str(new.id))
     assert (await office.planted.row("approval_routes"))["ref"] == str(new.id)
     assert {row["route"].partition(":")[0] for row in await office.planted.table("posts")} == {str(new.id)}
 
 
 @pytest.mark.rule("C6")
 async def test_a_group_that_moved_takes_its_tasks_cards_and_routes_along(office: TelegramOffice) -> None:
-    card, new = await upgraded(office, told=True)
-    await follows(office, card.chat, new)
+    new = await upgraded(office, told=True)
+    await follows(office, new)
     await office.telegram.says(office.ada, new, "/approve@gatepost_bot t-1.1")
     await office.last.works()
     assert office.world.effects == [REFUNDED]
@@ -263,11 +262,11 @@ async def test_a_group_that_moved_takes_its_tasks_cards_and_routes_along(office:
 async def test_a_group_that_moved_unheard_is_followed_when_it_refuses_what_is_sent(
     office: TelegramOffice,
 ) -> None:
-    card, new = await upgraded(office, told=False)
+    new = await upgraded(office, told=False)
     office.telegram.held = False
     await office.asks(office.ada, "/approve t-1.1")
     await office.last.works()
-    await follows(office, card.chat, new)
+    await follows(office, new)
     assert office.world.effects == [REFUNDED]
     assert "Refunded." in office.told(new)[-1]
 
@@ -275,7 +274,7 @@ async def test_a_group_that_moved_unheard_is_followed_when_it_refuses_what_is_se
 @pytest.mark.rule("C6", "K18")
 async def test_a_card_that_still_waits_is_posted_anew_where_the_group_is(office: TelegramOffice) -> None:
     both = calls(("refund", REFUND), ("refund", {**REFUND, "order_id": "A2"}))
-    _, new = await upgraded(office, both, says("Done."), told=False)
+    new = await upgraded(office, both, says("Done."), told=False)
     office.telegram.held = False
     await office.asks(office.ada, "/approve t-1.1")
     await office.last.works()

@@ -167,6 +167,18 @@ async def test_a_chat_that_moved_is_known_by_its_new_name_everywhere(planted: Pl
     assert [(p["route"], p["chat_ref"]) for p in posts] == [("-1005:7", None), ("-51:7", "9"), ("-5", "9")]
 
 
+async def test_where_messages_are_counted_afresh_none_is_answered_any_more(planted: Planted) -> None:
+    org = await planted.organization("a")
+    places = ["-5", "-5:t4", "-5:7", "-5:t4:7", "-5:t4:8"]
+    for place in places:
+        task = await planted.task(org, surface="telegram", chat="-5", thread_ref=place)
+        await planted.post(task, surface="telegram", route=place)
+    await planted.store.outbox.move("telegram", "-5", "-1005", lambda name: name.removesuffix(":7"))
+    now = ["-1005", "-1005:t4", "-1005", "-1005:t4", "-1005:t4:8"]
+    assert [row["thread_ref"] for row in await planted.table("tasks")] == now
+    assert [row["route"] for row in await planted.table("posts")] == now
+
+
 async def test_what_a_chat_that_moved_showed_is_posted_anew_once_it_changes(
     planted: Planted, task: Task
 ) -> None:

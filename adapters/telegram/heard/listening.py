@@ -19,7 +19,7 @@ from adapters.telegram.heard.buttons import Buttons
 from adapters.telegram.heard.messages import Messages
 from adapters.telegram.heard.telling import Telling
 from adapters.telegram.heard.updates import Unreadable, Us, account_of, click_of, update_of
-from adapters.telegram.places import Spot
+from adapters.telegram.places import Spot, around
 from core.caught import caught, words_of
 from core.errors import ChatError, StoreError
 from core.front import Front
@@ -96,9 +96,9 @@ class Listening:
     async def _said(self, message: Message, event_id: str) -> None:
         move = self.front.desk.store.outbox.move
         if message.migrate_to_chat_id is not None:
-            await move(SURFACE, str(message.chat.id), str(message.migrate_to_chat_id))
+            await move(SURFACE, str(message.chat.id), str(message.migrate_to_chat_id), around)
         elif message.migrate_from_chat_id is not None:
-            await move(SURFACE, str(message.migrate_from_chat_id), str(message.chat.id))
+            await move(SURFACE, str(message.migrate_from_chat_id), str(message.chat.id), around)
         else:
             await self.messages.said(message, event_id, await self._us())
 

@@ -1,6 +1,6 @@
 """The outbox: messages that should exist on a surface, and what became of sending them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import assert_never
@@ -108,21 +108,26 @@ class MemoryOutbox:
             if post.folded:
                 self._digest(post, post.shown_at or now)
 
-    async def move(self, surface: str, old: str, new: str) -> None:
+    async def move(self, surface: str, old: str, new: str, around: Callable[[str], str] = str) -> None:
         rows = self._rows
+
+        def named(ref: str | None) -> str | None:
+            inside = ref is not None and (ref == old or ref.startswith(f"{old}:"))
+            return around(f"{new}{ref[len(old) :]}") if ref is not None and inside else ref
+
         with rows.transaction():
             for task_row in rows.tasks:
                 task = task_row.task
                 if task.surface == surface:
-                    chat, thread = _renamed(task.chat, old, new), _renamed(task.thread_ref, old, new)
+                    chat, thread = named(task.chat), named(task.thread_ref)
                     if (chat, thread) != (task.chat, task.thread_ref):
                         rows.tasks.update(replace(task_row, task=replace(task, chat=chat, thread_ref=thread)))
             for route in rows.approval_routes:
-                ref = _renamed(route.ref, old, new)
+                ref = named(route.ref)
                 if route.surface == surface and ref is not None and ref != route.ref:
                     rows.approval_routes.update(replace(route, ref=ref))
             for row in rows.posts:
-                ref = _renamed(row.post.route, old, new)
+                ref = named(row.post.route)
                 if row.post.surface == surface and ref is not None and ref != row.post.route:
                     stays = row.post.chat_ref is None or row.post.on_request
                     shown_at = row.post.shown_at if stays else None
@@ -257,12 +262,6 @@ def _rerouted(row: PostRow, post: Post, to: Route | None, error: str, now: datet
         return _settled(row, post.rev, Dead(error=error), now)
     there = replace(row.post, surface=to.surface, route=to.ref, chat_ref=None, attempts=0)
     return replace(row, post=there, sent_rev=0, error=error, state="due", due_at=now)
-
-
-def _renamed(ref: str | None, old: str, new: str) -> str | None:
-    """*ref* with the chat *old*, if it names it or something in it, called *new*."""
-    inside = ref is not None and (ref == old or ref.startswith(f"{old}:"))
-    return f"{new}{ref[len(old) :]}" if ref is not None and inside else ref
 
 
 def _new_digest(digest_id: PostId, card: Post, hour: str, due_at: datetime) -> PostRow:
