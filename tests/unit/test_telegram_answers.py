@@ -19,7 +19,8 @@ from adapters.telegram.shown.cards import ROOM, card_message
 from adapters.telegram.shown.keyboards import pressed
 from adapters.telegram.shown.menus import Menu
 from adapters.telegram.shown.message import Message
-from adapters.telegram.shown.text import unbroken
+from adapters.telegram.shown.text import LONGEST as LONGEST_MESSAGE
+from adapters.telegram.shown.text import pre, unbroken
 from core.cards import Card, Verb, pages
 from core.chat import Answer, Table
 from core.parks import UNKNOWN_CHOICES, Choice, ParkKind
@@ -149,6 +150,27 @@ def test_an_unknown_that_was_read_whole_can_be_sent_again() -> None:
 def test_a_call_that_was_decided_meanwhile_is_shown_and_not_asked() -> None:
     made = messages_of(review(samples.approved()))
     assert verbs(made[-1]) == []
+
+
+@pytest.mark.rule("I32")
+def test_a_review_says_all_of_it_without_entities_too() -> None:
+    text = "/a.b@c" * 1_500  # each sign breaks something where it is no code
+    made = messages_of(review(asks("send_note", {"text": text}, room=ROOM)))
+    assert any(message.text.plain.units > message.text.units for message in made)
+    said = "".join(unbroken(message.in_words.text.words) for message in made)
+    assert "".join(said.replace("| ", "").split()).count("/a.b@c") == 1_500
+    assert all(message.in_words.text.units <= LONGEST_MESSAGE for message in made)
+    assert verbs(made[-1].in_words) == verbs(made[-1]) != []
+
+
+@pytest.mark.rule("I32")
+def test_what_is_cut_where_entities_are_not_taken_has_no_buttons() -> None:
+    short = card_message(samples.refund())
+    assert short.in_words == replace(short, text=short.text.plain)
+    long = replace(short, text=pre("/a.b" * 1_000))
+    assert long.text.units <= LONGEST_MESSAGE < long.text.plain.units
+    assert (long.in_words.keyboard, long.in_words.text.words[-1]) == ((), "…")
+    assert long.in_words.text.units <= LONGEST_MESSAGE and long.in_words.token == short.token
 
 
 def test_telegram_takes_an_answer_of_the_longest_cards() -> None:

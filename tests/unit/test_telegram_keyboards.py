@@ -256,6 +256,13 @@ def test_in_a_chat_of_many_who_is_asked_is_named_by_number() -> None:
     assert unbroken(shown.text.words).startswith("Ada /stop: How should it be changed?")
 
 
+def test_a_question_of_a_long_value_is_known_by_how_it_ends_without_entities_too() -> None:
+    asked = replace(shipment().inputs[0], value="/a.b@c" * 1_000, present=True)
+    shown = question_for_field(asked, "t-1.2").to(None)
+    assert shown.text.units < shown.text.plain.units
+    assert is_question(shown.in_words.text.words)
+
+
 @pytest.mark.parametrize("verb", [Verb.DECLINE, Verb.REVISE, Verb.ANSWER, Verb.EDIT])
 def test_each_question_is_known_by_how_it_ends(verb: Verb) -> None:
     question = question_for(verb, "What is to be said?", "t-1.2")

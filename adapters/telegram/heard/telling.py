@@ -6,7 +6,7 @@ private chat, and where they never opened one they are told how.
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 from telegram import ForceReply
@@ -112,7 +112,7 @@ class Telling:
         self, where: Spot, message: Message, *, reply_to: int | None = None, asks: ForceReply | None = None
     ) -> Spot:
         """*message* is in *where*; what it is called. Raises ChatError."""
-        in_words = replace(message, text=message.text.plain)
+        in_words = message.in_words
         try:
             await self.sending.counted(where)
             return await self.sending.send(where, message, in_words, reply_to=reply_to, asks=asks)

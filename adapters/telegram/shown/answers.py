@@ -7,6 +7,7 @@ from adapters.telegram.shown.buttons import row_alone
 from adapters.telegram.shown.message import Message
 from adapters.telegram.shown.posts import message_of
 from adapters.telegram.shown.text import (
+    LONGEST,
     Text,
     bold,
     joined,
@@ -54,8 +55,14 @@ def shows_whole(answer: Answer) -> bool:
 
 
 def _pieces(text: Text) -> list[Message]:
-    pieces = (trimmed(piece) for piece in split(text, PIECE))
+    """All of *text*; each fits without its entities, too, so that nothing of it is cut (I32)."""
+    pieces = (trimmed(part) for piece in split(text, PIECE) for part in _in_plain_words(piece))
     return [Message(text=piece) for piece in pieces if piece]
+
+
+def _in_plain_words(piece: Text) -> tuple[Text, ...]:
+    """*piece* itself, or in halves where its words are too long without entities."""
+    return (piece,) if piece.plain.units <= LONGEST else split(piece, PIECE // 2)
 
 
 # ── the whole of a call ──────────────────────────────────────────────────────────────────────

@@ -175,6 +175,8 @@ def question_for_field(asked: Input, call: str = "") -> Question:
     now = asked.value if asked.present else ""
     whole = pre(now)
     shown = cut_to(whole, LONGEST_SHOWN)
+    if shown.plain.units > LONGEST_SHOWN:  # it is to fit without its entities, too
+        shown = cut_to(whole, LONGEST_SHOWN // 2)
     file = None if shown == whole else (f"{call} {name}".strip(), now)
     if not now:
         is_now = plain(f"Now: {'nothing' if asked.present else NOT_SET}")
