@@ -31,6 +31,9 @@ GROUP: Final = (Rate(count=3, seconds=3), Rate(count=20, seconds=61))
 """Each a second longer than Telegram's: what was counted first may be longer on its way than what follows."""
 KEPT: Final = 5
 """Of a group's 20 a minute: what goes by leaves so many to cards and reports."""
+LONGEST_OF_A_CHAT: Final = 61.0
+"""Seconds. Telegram does not say whether it refuses what goes to a chat, or the whole bot; a group's limit is
+of a minute, so that a longer wait is taken for the bot's: who goes on writing is refused for longer."""
 NO_PREVIEW: Final = LinkPreviewOptions(is_disabled=True)
 
 Moved = Callable[[str, str], Awaitable[None]]
@@ -181,7 +184,10 @@ class Sending:
         try:
             return await called(request)
         except ChatBusy as busy:
-            await self.rates.hold(SURFACE, where.name, busy.retry_after_seconds)
+            wait = busy.retry_after_seconds
+            await self.rates.hold(SURFACE, where.name, wait)
+            if wait > LONGEST_OF_A_CHAT:
+                await self.rates.hold(SURFACE, "", wait)
             raise
 
     async def _followed(self, where: Spot, moved: ChatMoved) -> Spot:

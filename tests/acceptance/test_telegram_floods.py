@@ -386,6 +386,19 @@ async def test_who_is_told_to_wait_for_long_sleeps_in_no_sender_and_tries_are_no
     assert len(cards(office, office.ops)) == 1
 
 
+async def test_where_telegram_asks_to_wait_for_longer_than_a_chats_minute_no_chat_is_written_to(
+    office: TelegramOffice,
+) -> None:
+    await asked(office, office.ops)
+    office.telegram.breaks("sendMessage", too_many(90), chat=office.ops)
+    await sent(office)
+    await asked(office)
+    await sent(office)
+    assert (len(posted(office)), cards(office, office.ada)) == (1, [])
+    await all_sent(office)
+    assert [len(cards(office, chat)) for chat in (office.ops, office.ada)] == [1, 1]
+
+
 async def test_nobody_is_answered_in_a_chat_that_telegram_holds(office: TelegramOffice) -> None:
     await office.store.rates.hold(SURFACE, str(office.ops.id), 60)
     await office.asks(office.zoe, "/pending", office.ops)
