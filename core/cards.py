@@ -22,7 +22,7 @@ from core.parks import Choice, Park, ParkKind
 from core.people import Roster
 from core.ports import Story
 from core.redact import Redactor
-from core.shown import Field, beginnings, fields_of, share, shown_whole
+from core.shown import Field, Room, beginnings, fields_of, share, shown_whole
 from core.tasks import Json, MessageKind, Task
 from core.visible import line, units, visible
 from core.wording import (
@@ -193,13 +193,12 @@ def card(
     pairs: Sequence[tuple[Park, Call | None]],
     roster: Roster,
     host: BaseHost,
-    room: int | None = None,
+    room: Room | None = None,
     redactor: Redactor | None = None,
 ) -> Card:
     """The card of these parks of *story*'s task, the newest version of each call alone.
 
-    *room*: characters of arguments that the surface shows of one row alone (`share` of several); None: it
-    shows all, however long.
+    *room*: how much of the arguments the surface shows; None: all, however long.
     *redactor*: takes the secrets out before anything is cut, so that no part of one stays (I33).
     """
     newest = list({(p.call_id, p.kind): (p, c) for p, c in sorted(pairs, key=_age)}.values())
@@ -255,7 +254,7 @@ class _Rows:
     story: Story
     roster: Roster
     host: BaseHost
-    room: int | None
+    room: Room | None
     texts: tuple[Heard, ...]
     redactor: Redactor | None
 
@@ -265,7 +264,7 @@ class _Rows:
         return visible(found.name if found else agent)
 
     def row(self, park: Park, call: Call | None) -> Row:
-        room = share(self.room, park.together)
+        room = None if self.room is None else self.room.of_each(park.together)
         whole = call is None or shown_whole(call.args, call.proposed_args, room)
         url = park.shown.get("url")  # is to be pressed: the view's own redaction leaves it whole
         runs = call.args if call else {}

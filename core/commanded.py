@@ -26,6 +26,7 @@ from core.people import Account, OrgState, Person, Role, Roster, Switch, SwitchM
 from core.ports import BadCode, Clock, ParkView, Query
 from core.proposals import storable
 from core.rendering import card_with
+from core.shown import Room
 from core.standing import held_back
 from core.switches import Pause, Practice, Resume, SwitchTo, holding
 from core.tasks import Json, Task
@@ -48,7 +49,7 @@ class Commanded:
     surface: str
     who: Person
     typed: Typed
-    room: int | None = None  # of the surface, for a card's arguments
+    room: Room | None = None  # of the surface, for a card's arguments
 
     async def do(self, said: Line) -> Answer:
         """*said* is done. Raises NotYourDecision where the role does not reach so far."""

@@ -30,6 +30,7 @@ from core.plan import LimitKind
 from core.ports import Ids, NotFound, ParkView, Query, Store
 from core.redact import Redactor
 from core.rights import differences, effective, rights_of, with_rights
+from core.shown import Room
 from core.tasks import Json
 from core.tools import patch
 from core.visible import line
@@ -43,13 +44,13 @@ CONNECT_SECONDS: Final = 900.0
 class Answering:
     """A person at a surface, and the surface's own id of what they pressed or typed.
 
-    *room*: characters of arguments that its cards show of a row; None: they show all, however long.
+    *room*: how much of the arguments its cards show; None: all, however long.
     """
 
     who: Person
     surface: str
     event_id: str
-    room: int | None = None
+    room: Room | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

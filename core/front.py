@@ -48,7 +48,7 @@ from core.route import (
     number_named,
     words_for,
 )
-from core.shown import ROOM
+from core.shown import ROOM, Room
 from core.standing import held_back
 from core.tasks import Json, Task
 from core.visible import line
@@ -69,12 +69,12 @@ _COMMAND = re.compile(r"/?(?:approve|edit|decline|revise|settle)\s+`?t-\d", re.I
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Front:
-    """One surface's way in. *surface*: its name. *room*: characters of arguments that its cards show."""
+    """One surface's way in. *surface*: its name. *room*: how much of the arguments its cards show."""
 
     desk: Desk
     clock: Clock
     surface: str
-    room: int | None = ROOM
+    room: Room | None = ROOM
 
     async def knows(self, account: Account) -> bool:
         """Whether some organization has somebody who is linked to *account*."""

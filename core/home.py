@@ -15,6 +15,7 @@ from core.parks import ParkKind
 from core.people import Person
 from core.ports import Clock, Query
 from core.rendering import card_with
+from core.shown import Room
 from core.tasks import Task
 from core.visible import line, visible
 
@@ -55,7 +56,7 @@ _OTHERS: Final = frozenset({ParkKind.MESSAGE, ParkKind.REPLY, ParkKind.CHILD})
 """What waits for something else than somebody's click or answer."""
 
 
-async def home(desk: Desk, clock: Clock, who: Person, room: int | None) -> Home:
+async def home(desk: Desk, clock: Clock, who: Person, room: Room | None) -> Home:
     """What *who* finds, no secret in it (I33). *room*: of the surface, for a card's arguments."""
     roster = await desk.store.people.of(who.org)
     mine = [

@@ -18,6 +18,7 @@ from core.hooks import Hooks
 from core.ports import Clock, Dead, Later, ParkView, Post, Sent, Story, Tried
 from core.rendering import Digest, Progress, Rendering, View, open_on, place_of
 from core.routes import CARDS_AN_HOUR, next_route, unreachable
+from core.shown import Room
 from core.work import PostKind
 
 log = logging.getLogger(__name__)
@@ -62,7 +63,7 @@ class Poster:
 
     *leaving*: `deliver` takes nothing more once the one in hand is done. *holder*: the process, where all of
     them share the surface and one alone is to send; None: each shows what it takes. *most*: of cards that
-    come to one place by themselves in an hour. *room*: characters of arguments on a card of one call there.
+    come to one place by themselves in an hour. *room*: how much of the arguments cards show there.
     """
 
     desk: Desk
@@ -71,7 +72,7 @@ class Poster:
     surface: Surface
     holder: str | None = None
     most: int = CARDS_AN_HOUR
-    room: int | None = None
+    room: Room | None = None
     leaving: bool = field(default=False, init=False)
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
     _epoch: int | None = field(default=None, init=False)

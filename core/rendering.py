@@ -15,6 +15,7 @@ from core.ports import ParkView, Post, Story
 from core.progress import goes
 from core.report import Report, build
 from core.routes import moved
+from core.shown import Room
 from core.tasks import Json
 from core.visible import visible
 from core.work import PostKind
@@ -78,10 +79,10 @@ View: TypeAlias = Card | Report | Notice | Progress | Digest
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Rendering:
-    """Makes the views of posts, by the rows of *desk*. *room*: characters of arguments that a card shows."""
+    """Makes the views of posts, by the rows of *desk*. *room*: how much of the arguments a card shows."""
 
     desk: Desk
-    room: int | None = None
+    room: Room | None = None
 
     async def view(self, post: Post) -> View | None:
         """What *post* shows now, no secret in it (I33); None where that is nothing."""
@@ -187,7 +188,7 @@ def place_of(post: Post) -> Place:
     return Place(post.episode, post.round, number)
 
 
-def card_of(desk: Desk, story: Story, roster: Roster, place: Place, room: int | None = None) -> Card | None:
+def card_of(desk: Desk, story: Story, roster: Roster, place: Place, room: Room | None = None) -> Card | None:
     """The card of *place* on a surface with *room*; None while it has no park to show."""
     shown = [(p, c) for p, c in pairs_of(story) if _is_on(p, c, place)]
     return card(story, shown, roster, desk.host, room, desk.redactor) if shown else None
@@ -201,7 +202,7 @@ def place(view: ParkView) -> tuple[object, ...]:
     return view.task.ref, call.episode, call.round
 
 
-async def card_with(desk: Desk, task: TaskRef, tokens: Collection[Token], room: int | None = None) -> Card:
+async def card_with(desk: Desk, task: TaskRef, tokens: Collection[Token], room: Room | None = None) -> Card:
     """The card, as the rows are now, of the parks of *task* with these *tokens*, wherever else they stand."""
     story, roster = await desk.store.ledger.story(task), await desk.store.people.of(task.org)
     shown = [(p, c) for p, c in pairs_of(story) if p.token in tokens]

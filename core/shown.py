@@ -8,39 +8,34 @@ import json
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, overload
+from typing import Final
 
 from core.arguments import nested_too_deep
 from core.canonical import dump, load
 from core.tasks import Json
 from core.visible import cut, raw, units, visible
 
-ROOM: Final = 2400
-"""Characters of arguments that a card in a chat shows; what is longer is reviewed (threats S4, I32)."""
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Room:
+    """How much of the arguments a card shows: *alone* of one call, *several* of all its calls together.
 
-class Room(int):
-    """The room of a chat whose messages are short: of the one call of a card more than of each of several.
-
-    A number, that of the one call: whoever knows no more of a room takes it for that. *several*: of all the
-    calls of a card. Very many arguments have none, however short: a name, a sign and a line take room, too.
+    In UTF-16 units, as chats count; what is longer is reviewed (threats S4, I32).
     """
 
+    alone: int
     several: int
 
-    def __new__(cls, alone: int, *, several: int) -> "Room":
-        made = super().__new__(cls, alone)
-        made.several = several
-        return made
+    def of_each(self, together: int) -> int:
+        """What each of so many calls that asked at once has of it.
 
-    def shared(self, together: int) -> "Room":
-        """What each of so many calls has of it."""
-        return self if together == 1 else Room(self.several // together, several=self.several)
+        By how many asked at once, not by how many wait still: what a card showed of a call stays true.
+        """
+        return self.alone if together == 1 else min(self.alone, self.several // together)
 
-    def takes(self, fields: Sequence["Field"]) -> bool:
-        """Whether there are not too many of them; one that was edited counts as several."""
-        return sum(_EACH if field.before is None else _EACH_EDITED for field in fields) <= self
 
+ROOM: Final = Room(alone=2400, several=4800)
+"""In a chat whose messages hold some 12,000 characters."""
 
 LINE: Final = 60
 """What a line break takes of the room: a value of empty lines pushes the others out of sight as well."""
@@ -55,7 +50,7 @@ _LEAST: Final = 40
 """Of the room for each argument, where there are many."""
 _EACH: Final = 10
 _EACH_EDITED: Final = 40
-"""Of a short room for each argument at the least."""
+"""That an argument takes at the least: a name, a sign and a line take room, however short they are."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -168,18 +163,9 @@ def read_back(fields: Sequence[Field]) -> dict[str, Json]:
 # ── room ─────────────────────────────────────────────────────────────────────────────────────
 
 
-@overload
-def share(room: int, together: int) -> int: ...
-@overload
-def share(room: int | None, together: int) -> int | None: ...
-def share(room: int | None, together: int) -> int | None:
-    """What each of so many calls has of a card's *room*: all of them twice what one has; None: any room.
-
-    By how many asked at once, not by how many wait still: what a card showed of a call stays true.
-    """
-    if isinstance(room, Room):
-        return room.shared(together)
-    return room if room is None or together <= 2 else room * 2 // together
+def share(room: int, together: int) -> int:
+    """What each of *together* calls has of *room*, which is that of one or two."""
+    return room if together <= 2 else room * 2 // together
 
 
 def shown_whole(args: Mapping[str, Json], proposed: Json, room: int | None) -> bool:
@@ -187,7 +173,8 @@ def shown_whole(args: Mapping[str, Json], proposed: Json, room: int | None) -> b
     if room is None:
         return True
     fields = fields_of(args, proposed)
-    return extent(fields) <= room and (not isinstance(room, Room) or room.takes(fields))
+    least = sum(_EACH if field.before is None else _EACH_EDITED for field in fields)
+    return max(extent(fields), least) <= room
 
 
 def extent(fields: Sequence[Field]) -> int:

@@ -41,7 +41,7 @@ from core.moves.past import did, said, since
 from core.parks import OUTSIDE, Choice, DecisionKind, Park, ParkKind, ParkState, Slip
 from core.people import Person
 from core.plan import over_budget
-from core.shown import share, shown_whole
+from core.shown import Room, shown_whole
 from core.tasks import Json, MessageKind, Prio, Task
 from core.work import Change, Lost, Move, NewMessage, PostIntent, TaskEvent, Work
 
@@ -70,7 +70,7 @@ class Decision:
 class Click:
     """A decision as it came in: who, from where, on exactly which version of what.
 
-    *room*: of its surface, characters of arguments that a card of one row shows; None: it shows all.
+    *room*: how much of the arguments its surface shows; None: all.
     """
 
     who: Person
@@ -79,7 +79,7 @@ class Click:
     token: Token
     version: int
     shown_hash: str
-    room: int | None = None
+    room: Room | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -185,7 +185,7 @@ def _versions(work: Work, park: Park) -> list[Park]:
 def _check_shown(park: Park, call: Call | None, decision: Decision, click: Click) -> None:
     """Nothing runs by a click where its arguments were neither shown whole nor opened (I32)."""
     runs = lets_run(decision.kind, decision.choice)
-    room = share(click.room, park.together)
+    room = None if click.room is None else click.room.of_each(park.together)
     if call is None or not runs or shown_whole(call.args, call.proposed_args, room):
         return
     if not any(v["person"] == click.who.id and v["digest"] == park.shown_hash for v in park.viewed or ()):

@@ -32,6 +32,7 @@ from core.moves.people import Decided, Decision
 from core.parks import Choice, DecisionKind, Park, ParkKind
 from core.people import Account, Organization, Person, Role
 from core.ports import ParkView, Post, Sent, Story
+from core.shown import Room
 from core.tasks import Json, Task, TaskState
 from core.testing import Line, ManualClock, ScriptedModel, calls, says, script_from
 from core.tools import Tool, tool
@@ -296,7 +297,7 @@ class Shop:
         who: Person = U1,
         changes: Mapping[str, Json] | None = None,
         event_id: str | None = None,
-        room: int | None = None,
+        room: Room | None = None,
     ) -> Decided:
         """What *who* said to the card *view*, in a click of its own unless *event_id* says which.
 
@@ -325,7 +326,7 @@ class Shop:
         """What a card says of each park of that call: who decided what, and what came of it."""
         return tuple(row.status for row in (await self.drawn(task, number)).rows)
 
-    async def drawn(self, task: Task, number: int = 1, room: int | None = None) -> cards.Card:
+    async def drawn(self, task: Task, number: int = 1, room: Room | None = None) -> cards.Card:
         """The card of that call's parks, as a surface with *room* gets it."""
         story = await self.story(task)
         (call,) = [c for c in story.calls if c.number == number]

@@ -246,7 +246,7 @@ async def long_cards(office: TelegramOffice, times: int = 1) -> Waiting:
 def files(office: TelegramOffice) -> list[tuple[int | None, str]]:
     """Each file in ada's private chat: what it is a reply to, and what it says."""
     return [
-        (m.reply_to and m.reply_to.id, m.file.content.decode())
+        (None if m.reply_to is None else m.reply_to.id, m.file.content.decode())
         for m in office.telegram.said(office.ada)
         if m.file
     ]

@@ -15,7 +15,7 @@ from core.calls import Outcome
 from core.cards import Card
 from core.parks import DecisionKind
 from core.proposals import storable
-from core.shown import ROOM
+from core.shown import ROOM, Room
 from core.tasks import Json
 from tests.samples.shop import MARA, call, decided, park, ran, said, shown
 
@@ -110,22 +110,22 @@ def args_of(place: str, text: str) -> dict[str, Json]:
     return {"to": MARA, "subject": "Hello", "text": "Hello"} | {place: kept}
 
 
-def as_argument(text: str, room: int = ROOM) -> Card:
+def as_argument(text: str, room: Room = ROOM) -> Card:
     made = call("send_note", args_of("text", text))
     return shown((park(made), made), room=room)
 
 
-def as_words(text: str, room: int = ROOM) -> Card:
+def as_words(text: str, room: Room = ROOM) -> Card:
     made = call("send_note", {"to": MARA, "subject": "Hello", "text": "Hello"})
     return shown((park(made), made), messages=(said(storable(text, 20_000)),), room=room)
 
 
-def as_recipient(text: str, room: int = ROOM) -> Card:
+def as_recipient(text: str, room: Room = ROOM) -> Card:
     made = call("send_note", args_of("to", text))
     return shown((park(made), made), room=room)
 
 
-def as_reason(text: str, room: int = ROOM) -> Card:
+def as_reason(text: str, room: Room = ROOM) -> Card:
     made = ran(
         call("send_note", {"to": MARA, "subject": "Hello", "text": "Hello"}),
         Outcome.DECLINED,

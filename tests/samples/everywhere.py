@@ -8,6 +8,7 @@ from core.cards import Card
 from core.parks import ParkKind
 from core.rendering import Digest, Notice, Progress, View
 from core.report import Report
+from core.shown import Room
 from tests.samples import views
 from tests.samples.gallery import Sample
 
@@ -19,10 +20,10 @@ class Seen:
     name: str
     words: str
     of: frozenset[object]
-    made: Callable[[int | None], View]
+    made: Callable[[Room | None], View]
 
 
-def samples(seen: Sequence[Seen], room: int, sent: Callable[[View], Any]) -> tuple[Sample, ...]:
+def samples(seen: Sequence[Seen], room: Room, sent: Callable[[View], Any]) -> tuple[Sample, ...]:
     """Those of a surface with that *room*, which is *sent* their views."""
     return tuple(
         Sample(name=one.name, words=one.words, of=one.of, made=lambda one=one: sent(one.made(room)))  # type: ignore[misc]
@@ -30,11 +31,11 @@ def samples(seen: Sequence[Seen], room: int, sent: Callable[[View], Any]) -> tup
     )
 
 
-def _card(name: str, words: str, made: Callable[[int | None], Card], *of: ParkKind) -> Seen:
+def _card(name: str, words: str, made: Callable[[Room | None], Card], *of: ParkKind) -> Seen:
     return Seen(name, words, frozenset({Card, *of}), made)
 
 
-def _approval(name: str, words: str, made: Callable[[int | None], Card]) -> Seen:
+def _approval(name: str, words: str, made: Callable[[Room | None], Card]) -> Seen:
     return _card(name, words, made, ParkKind.APPROVAL)
 
 

@@ -15,7 +15,7 @@ from core.fence import FENCE
 from core.parks import UNKNOWN_CHOICES, Choice, DecisionKind, Park, ParkKind
 from core.rendering import Digest, DigestLine, Notice, Progress, View
 from core.report import Report, build
-from core.shown import share
+from core.shown import Room
 from core.tasks import Json, TaskState
 from tests.samples.shop import AT, ROSTER, call, decided, park, ran, said, shown, task
 
@@ -23,8 +23,6 @@ HOSTILE: Final = "\u202e⟨⟩\U000e0041<!channel>&`*_\x00\n\t \"'\u0430é漢�
 LONG: Final = "\u202e" * 60 + "<!channel> & " + "漢字" * 30
 """What is shown eight times as long as it is."""
 TOOL_NAME: Final = "t" * 64
-
-Room = int | None
 
 
 # ── extremes ─────────────────────────────────────────────────────────────────────────────────
@@ -48,7 +46,7 @@ def everything(n: int, together: int = 1, **over: Any) -> tuple[Park, Call]:
     return park(made, **{"shown": beside, **over}), made
 
 
-def crowd(n: int, room: Room, **over: Any) -> Card:
+def crowd(n: int, room: Room | None, **over: Any) -> Card:
     """*n* of them on one card, which is not where it should be, of a task that read much from outside."""
     outside = tuple(
         ran(call(f"{TOOL_NAME[:-2]}{i:02}", {}, 100 + i), Outcome.SUCCEEDED, {"value": LONG, FENCE: "f"})
@@ -60,24 +58,24 @@ def crowd(n: int, room: Room, **over: Any) -> Card:
     return replace(made, moved=LONG * 9, agent=LONG[:80] * 2)
 
 
-def short_crowd(n: int, room: int) -> Card:
+def short_crowd(n: int, room: Room) -> Card:
     """*n* calls that are each shown whole, as long as they may be for that."""
-    each = share(room, n)
+    each = room.of_each(n)
     pairs = [everything(i, n, args={"to": "x" * (each - 10 - 4), "text": "y"}) for i in range(1, n + 1)]
     return shown(*pairs, room=room)
 
 
-def names_of_16(room: Room, **over: Any) -> Card:
+def names_of_16(room: Room | None, **over: Any) -> Card:
     return replace(crowd(16, room, **over), agent="n" * 80)
 
 
-def question(suggestions: Sequence[str], room: Room, asked: str = LONG * 40) -> Card:
+def question(suggestions: Sequence[str], room: Room | None, asked: str = LONG * 40) -> Card:
     args = {"question": asked, "suggestions": list(suggestions)}
     made = call(TOOL_NAME, args, parks_as=ParksAs.QUESTION)
     return shown((park(made, kind=ParkKind.QUESTION), made), room=room)
 
 
-def floods(room: Room) -> Iterator[Card]:
+def floods(room: Room | None) -> Iterator[Card]:
     """Arguments of line breaks, of very many names, and none at all."""
     for args in (
         {"text": "\n" * 39, "a": "b"},
@@ -90,7 +88,7 @@ def floods(room: Room) -> Iterator[Card]:
         yield shown((park(made), made), room=room)
 
 
-def nothing(room: Room) -> Card:
+def nothing(room: Room | None) -> Card:
     """Words that are empty, wherever there may be some."""
     made = call("send_note", {"": "", "text": ""})
     asks = call("ask", {"question": "", "suggestions": [""]}, 2, parks_as=ParksAs.QUESTION)
@@ -103,13 +101,13 @@ def nothing(room: Room) -> Card:
     )
 
 
-def unknown(room: Room) -> Card:
+def unknown(room: Room | None) -> Card:
     own, made = everything(1, kind=ParkKind.UNKNOWN, choices=(*UNKNOWN_CHOICES, Choice.LOOK_UP))
     about = ran(made, Outcome.UNKNOWN, {"error": LONG * 99})
     return shown((replace(own, expires_at=None), about), room=room)
 
 
-def connect(room: Room) -> Card:
+def connect(room: Room | None) -> Card:
     needs = {"account": "a" * 80, "url": f"https://example.com/{'u' * 1_980}"}
     made = call(TOOL_NAME, {"text": LONG})
     return shown((park(made, kind=ParkKind.CONNECT, shown=needs), made), room=room)
@@ -117,7 +115,7 @@ def connect(room: Room) -> Card:
 
 REASON: Final = MappingProxyType(decided(DecisionKind.DECLINE, reason=LONG * 30))
 
-CARDS: Final[dict[str, Callable[[int], Card]]] = {
+CARDS: Final[dict[str, Callable[[Room], Card]]] = {
     "16 of the longest": lambda room: crowd(16, room),
     "16 of the longest, of a long name": names_of_16,
     "16 decided": lambda room: names_of_16(room, **REASON),
@@ -193,7 +191,7 @@ def args_of(rng: Random) -> dict[str, Json]:
     return {text_of(rng) or "name": value_of(rng) for _ in range(rng.randrange(6))}
 
 
-def card_of(rng: Random, room: Room) -> tuple[Card, dict[str, dict[str, Json]]]:
+def card_of(rng: Random, room: Room | None) -> tuple[Card, dict[str, dict[str, Json]]]:
     """A card of some calls and whatever else stands on one; what would run, by the codes of its rows."""
     many = rng.choice((1, 1, 1, 2, 3, 7, 16))
     pairs, runs = [], {}

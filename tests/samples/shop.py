@@ -22,7 +22,7 @@ from core.ids import CallId, OrgId, ParkId, PersonId, TaskId, Token
 from core.parks import TOGETHER, DecisionKind, Park, ParkKind, ParkState, shown_hash
 from core.people import Organization, Person, Role, Roster
 from core.ports import Story
-from core.shown import ROOM
+from core.shown import ROOM, Room
 from core.tasks import Json, Message, MessageKind, Origin, Task, TaskState
 from core.tools import Tool, ToolContext
 
@@ -224,7 +224,7 @@ def shown(
     about: Task | None = None,
     messages: tuple[Message, ...] = (),
     before: tuple[Call, ...] = (),
-    room: int | None = ROOM,
+    room: Room | None = ROOM,
     **over: Any,
 ) -> Card:
     """The card of *pairs*, as a chat shows it. *before*: calls of the task that are not on it."""

@@ -207,18 +207,17 @@ def elsewhere() -> Card:
     return views.elsewhere(where, error, ROOM)
 
 
+TOP: Final = """\
+# What people see in Telegram
+
+The cards of the same small shop as [in Slack](../README.md): made by `python -m tests.samples`,
+drawn by `python -m tests.pictures`. The JSON beside each picture is what is sent: calls of the Bot
+API by their method, without the chat they go to, and what a person writes between them. A reply
+names what it replies to by its place in the file, from 1."""
+
 GALLERY: Final = Gallery(
     folder=CARDS / "telegram",
-    top="\n".join(
-        (
-            "# What people see in Telegram",
-            "",
-            "The cards of the same small shop as [in Slack](../README.md): made by `python -m tests.samples`,",
-            "drawn by `python -m tests.pictures`. The JSON beside each picture is what is sent: calls of the Bot",
-            "API by their method, without the chat they go to, and what a person writes between them. A reply",
-            "names what it replies to by its place in the file, from 1.",
-        )
-    ),
+    top=TOP,
     parts={
         "What waits": (
             *_all(WAITING),

@@ -23,7 +23,7 @@ from core.progress import goes
 from core.rendering import Digest, DigestLine, Notice, Progress, report_of
 from core.report import Report
 from core.routes import moved
-from core.shown import ROOM
+from core.shown import ROOM, Room
 from core.tasks import Json, TaskState
 from tests.samples.shop import (
     AT,
@@ -45,16 +45,16 @@ from tests.samples.shop import (
 # ── cards that wait ──────────────────────────────────────────────────────────────────────────
 
 
-def refund(room: int | None = ROOM) -> Card:
+def refund(room: Room | None = ROOM) -> Card:
     return asks("refund", dict(REFUND), room=room)
 
 
-def note(room: int | None = ROOM) -> Card:
+def note(room: Room | None = ROOM) -> Card:
     words = "Order A7 arrived broken, so I tell Mara that her money is on its way and that a new mug follows."
     return asks("send_note", dict(NOTE), messages=(said(words),), room=room)
 
 
-def removal(room: int | None = ROOM) -> Card:
+def removal(room: Room | None = ROOM) -> Card:
     return asks(
         "remove_contact",
         {"email": MARA, "reason": "Asked to be forgotten, in her mail of 28 November"},
@@ -78,12 +78,12 @@ def post_args(length: int = 10_000) -> dict[str, Json]:
     return {"blog": "mugs-and-more.example", "title": "How a mug is made", "text": text}
 
 
-def long_post(room: int | None = ROOM, length: int = 10_000) -> Card:
+def long_post(room: Room | None = ROOM, length: int = 10_000) -> Card:
     about = task("Write a post about how a mug is made", agent="kim")
     return asks("publish_post", post_args(length), about=about, room=room)
 
 
-def asks_again(room: int | None = ROOM) -> Card:
+def asks_again(room: Room | None = ROOM) -> Card:
     changed = {**REFUND, "amount": Decimal("18.50"), "reason": "The mug arrived broken; she keeps the saucer"}
     made = replace(call("refund", changed), proposed_args=dict(REFUND))
     again = park(
@@ -92,13 +92,13 @@ def asks_again(room: int | None = ROOM) -> Card:
     return shown((again, made), room=room)
 
 
-def amended(room: int | None = ROOM) -> Card:
+def amended(room: Room | None = ROOM) -> Card:
     """The refund once it was edited where an edit is looked at once more."""
     made = replace(call("refund", {**REFUND, "amount": Decimal("18.50")}), proposed_args=dict(REFUND))
     return shown((park(made, version=2), made), room=room)
 
 
-def sent_before(room: int | None = ROOM) -> Card:
+def sent_before(room: Room | None = ROOM) -> Card:
     before = {
         "call": "another",
         "code": "t-38.2",
@@ -117,7 +117,7 @@ def sent_before(room: int | None = ROOM) -> Card:
 IBAN: Final = "DE02 1203 0000 0000 2020 51"
 
 
-def warned(room: int | None = ROOM) -> Card:
+def warned(room: Room | None = ROOM) -> Card:
     mail = ran(
         call("read_mail", {"folder": "inbox"}, 1, pure=True, round=1),
         Outcome.SUCCEEDED,
@@ -147,7 +147,7 @@ SHIPMENT: Final[dict[str, Json]] = {
 """An argument of every kind that a form asks for, but the one that may be left out."""
 
 
-def shipment(room: int | None = ROOM) -> Card:
+def shipment(room: Room | None = ROOM) -> Card:
     return asks("book_shipment", dict(SHIPMENT), about=task("Send Mara a new mug"), room=room)
 
 
@@ -171,7 +171,7 @@ def group_calls() -> list[tuple[str, dict[str, Json]]]:
     ]
 
 
-def group(room: int | None = ROOM) -> Card:
+def group(room: Room | None = ROOM) -> Card:
     made = [call(tool, args, n) for n, (tool, args) in enumerate(group_calls(), 1)]
     words = "Two orders arrived broken. I pay both back, tell both customers, and clean up one address."
     return shown(
@@ -182,7 +182,7 @@ def group(room: int | None = ROOM) -> Card:
     )
 
 
-def group_decided(room: int | None = ROOM) -> Card:
+def group_decided(room: Room | None = ROOM) -> Card:
     made = [call(tool, args, n) for n, (tool, args) in enumerate(group_calls()[:3], 1)]
     approved = ran(made[0], Outcome.SUCCEEDED, {"value": "Refunded"})
     declined = ran(made[1], Outcome.DECLINED, {"error": "declined"})
@@ -195,7 +195,7 @@ def group_decided(room: int | None = ROOM) -> Card:
     )
 
 
-def stop_first(room: int | None = ROOM) -> Card:
+def stop_first(room: Room | None = ROOM) -> Card:
     no = [
         ran(call("send_note", dict(NOTE), n, round=1), Outcome.DECLINED, {"error": "declined"})
         for n in (1, 2, 3)
@@ -204,7 +204,7 @@ def stop_first(room: int | None = ROOM) -> Card:
     return shown((park(made), made), before=tuple(no), room=room)
 
 
-def question(room: int | None = ROOM, **over: Any) -> Card:
+def question(room: Room | None = ROOM, **over: Any) -> Card:
     args = {
         "question": "Mara asks for a discount on her next order. How much may I offer her?",
         "suggestions": ["Nothing", "10 %", "15 %"],
@@ -213,7 +213,7 @@ def question(room: int | None = ROOM, **over: Any) -> Card:
     return shown((park(made, kind=ParkKind.QUESTION), made), room=room, **over)
 
 
-def question_long(room: int | None = ROOM) -> Card:
+def question_long(room: Room | None = ROOM) -> Card:
     args = {
         "question": "Three mugs of the last firing have a hair crack. What shall I do with them?",
         "suggestions": [
@@ -226,14 +226,14 @@ def question_long(room: int | None = ROOM) -> Card:
     return shown((park(made, kind=ParkKind.QUESTION), made), room=room)
 
 
-def connect(room: int | None = ROOM) -> Card:
+def connect(room: Room | None = ROOM) -> Card:
     made = call("read_mail", {"folder": "inbox"}, rule="read:owner", verdict=Verdict.RUN)
     needs = {"account": "Gmail", "url": "https://accounts.example.com/authorize?state=9f1c"}
     asked = park(made, kind=ParkKind.CONNECT, shown=needs)
     return shown((asked, made), about=task("Answer the mail of today"), room=room)
 
 
-def unknown(room: int | None = ROOM) -> Card:
+def unknown(room: Room | None = ROOM) -> Card:
     made = ran(
         call("refund", dict(REFUND)),
         Outcome.UNKNOWN,
@@ -245,7 +245,7 @@ def unknown(room: int | None = ROOM) -> Card:
     return shown((asked, made), room=room)
 
 
-def limit(room: int | None = ROOM) -> Card:
+def limit(room: Room | None = ROOM) -> Card:
     reached = {"limit": LimitKind.ROUNDS, "episode": 1, "round": 40}
     choices = (Choice.MORE_ROUNDS, Choice.STOP)
     return shown(
@@ -255,7 +255,7 @@ def limit(room: int | None = ROOM) -> Card:
     )
 
 
-def waits(kind: ParkKind, room: int | None = ROOM) -> Card:
+def waits(kind: ParkKind, room: Room | None = ROOM) -> Card:
     made = {
         ParkKind.REPLY: call("wait_for_reply", {"to": MARA}, parks_as=ParksAs.REPLY, rule="read:owner"),
         ParkKind.CHILD: call(
@@ -269,7 +269,7 @@ def waits(kind: ParkKind, room: int | None = ROOM) -> Card:
     return shown((park(own, kind=kind), own), room=room)
 
 
-def elsewhere(where: Route, error: str, room: int | None = ROOM) -> Card:
+def elsewhere(where: Route, error: str, room: Room | None = ROOM) -> Card:
     """A refund that should have been shown in *where*, which took it with *error*."""
     return replace(refund(room), moved=moved((Tried(route=where, error=error),)))
 
@@ -277,24 +277,24 @@ def elsewhere(where: Route, error: str, room: int | None = ROOM) -> Card:
 # ── cards that are over ──────────────────────────────────────────────────────────────────────
 
 
-def approved(room: int | None = ROOM, **over: Any) -> Card:
+def approved(room: Room | None = ROOM, **over: Any) -> Card:
     made = replace(call("refund", dict(REFUND)), state=CallState.APPROVED)
     return shown((park(made, **decided(DecisionKind.APPROVE)), made), room=room, **over)
 
 
-def edited(room: int | None = ROOM) -> Card:
+def edited(room: Room | None = ROOM) -> Card:
     made = replace(call("refund", {**REFUND, "amount": Decimal("18.50")}), proposed_args=dict(REFUND))
     done = ran(made, Outcome.SUCCEEDED, {"value": "Refunded"})
     return shown((park(done, version=2, **decided(DecisionKind.EDIT)), done), room=room)
 
 
-def declined(room: int | None = ROOM) -> Card:
+def declined(room: Room | None = ROOM) -> Card:
     made = ran(call("send_note", dict(NOTE)), Outcome.DECLINED, {"error": "declined"})
     no = decided(DecisionKind.DECLINE, reason="I call her myself")
     return shown((park(made, **no), made), room=room)
 
 
-def expired(room: int | None = ROOM) -> Card:
+def expired(room: Room | None = ROOM) -> Card:
     made = ran(call("refund", dict(REFUND)), Outcome.EXPIRED, {"error": "expired"})
     return shown((park(made, state=ParkState.EXPIRED), made), room=room)
 
@@ -372,7 +372,7 @@ def notice() -> Notice:
     return Notice(task_code="t-41", text=reminder(task(), HOST.agents["sam"], park(made), made))
 
 
-def digest(room: int | None = ROOM) -> Digest:
+def digest(room: Room | None = ROOM) -> Digest:
     rows = [row for one in (group(room), approved(room, about=task(number=40))) for row in one.rows]
     lines = [DigestLine(code=r.code, title=r.title, risk=r.risk, since=AT, status=r.status) for r in rows]
     return Digest(lines=tuple(lines), more=7)
@@ -402,7 +402,7 @@ def tasks() -> Answer:
     return Answer(table=Table(headings=("Task", "State", "Agent", "Goal"), rows=rows))
 
 
-def pending(room: int | None = ROOM) -> Answer:
+def pending(room: Room | None = ROOM) -> Answer:
     asked = question(room, about=task("Answer the mail of today", number=39))
     return Answer(words="And t-44.1, t-45.2: `show` shows each.", views=(refund(room), asked))
 

@@ -29,7 +29,7 @@ from core.testing.chat import MemoryChat, Seat
 from core.work import Cause, Event, EventKind, NewTask
 from tests.simulation.faults import Fault, Faults
 from tests.simulation.outside import CANARY, Provider
-from tests.simulation.process import SURFACE, Died, Process
+from tests.simulation.process import NO_ROOM, SURFACE, Died, Process
 from tests.simulation.rules import demand
 from tests.simulation.watching import Pressed, Watch, Written
 
@@ -269,7 +269,7 @@ class People:
         self.watch.pressed[event_id] = Pressed(
             by=who.id, token=view.park.token, args=shown, approves=approves, whole=not small
         )
-        by = Answering(who=who, surface=SURFACE, event_id=event_id, room=0 if small else None)
+        by = Answering(who=who, surface=SURFACE, event_id=event_id, room=NO_ROOM if small else None)
         if small and self.clicks % 8 == 0:
             await self._read(who, view)
         press = _pressed(by, view, decision, changes) if self.rng.random() < 0.5 else None

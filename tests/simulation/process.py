@@ -29,6 +29,7 @@ from core.ports import (
 )
 from core.poster import Poster, Surface
 from core.redact import Redactor
+from core.shown import Room
 from core.testing import CountingIds
 from core.worker import Pace, Worker
 from tests.simulation.faults import Fault, Faults
@@ -39,6 +40,7 @@ T = TypeVar("T")
 LEASE_SECONDS = 3.0
 PACE = Pace(poll=1.2, sweep=2.0, seal=6.0, post=1.5)
 SURFACE = "chat"
+NO_ROOM = Room(alone=0, several=0)
 CARDS = 2
 """That come to one place in an hour (I39): few, so that seeds have more."""
 
@@ -113,7 +115,7 @@ class Process:
             ],
         )
         self.front = Front(desk=self.desk, clock=self.clock, surface=SURFACE, room=None)
-        self.small_front = replace(self.front, room=0)
+        self.small_front = replace(self.front, room=NO_ROOM)
         self._stop = asyncio.Event()
 
     async def live(self) -> None:

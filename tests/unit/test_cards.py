@@ -20,7 +20,7 @@ from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState, Slip
 from core.people import Organization, Person, Role, Roster
 from core.ports import Story
 from core.redact import Redactor
-from core.shown import ROOM
+from core.shown import ROOM, Room
 from core.tasks import Json, Message, MessageKind, Origin, Task, TaskState
 from core.tools import Tool, ToolContext
 from core.work import Lost, Work
@@ -124,12 +124,17 @@ def message(seq: int, kind: MessageKind, text: str, round_: int = 0, **body: Jso
 GOAL = message(1, MessageKind.GOAL, "thank Mara")
 
 
+def of(each: int) -> Room:
+    """A room of so much for any call."""
+    return Room(alone=each, several=each)
+
+
 def drawn(
     *pairs: tuple[Park, Call | None],
     others: tuple[Call, ...] = (),
     said: tuple[Message, ...] = (GOAL,),
     about: Task | None = None,
-    room: int | None = None,
+    room: Room | None = None,
     redactor: Redactor | None = None,
 ) -> Card:
     calls = tuple(c for _, c in pairs if c is not None) + others
@@ -293,9 +298,10 @@ def test_no_part_of_a_secret_stays_where_a_card_is_cut(before: int) -> None:
     reply = message(2, MessageKind.ASSISTANT, f"{'z' * (560 + before)}{SECRET}", 2)
     wanted = (park(shown={"seen": f"{'z' * (560 + before)}{SECRET}"}), call(args=args))
     about = task(goal=f"{'z' * (110 + before)}{SECRET}")
-    shown = drawn(wanted, said=(GOAL, reply), about=about, room=3 * before + 60, redactor=redactor)
+    shown = drawn(wanted, said=(GOAL, reply), about=about, room=of(3 * before + 60), redactor=redactor)
     read = repr(redactor.clean(replace(shown, rows=(replace(only(shown), token=""),))))
-    pages_read = "".join(redactor.clean(pages(only(drawn(wanted, room=2800 + before, redactor=redactor)))))
+    longer = drawn(wanted, room=of(2800 + before), redactor=redactor)
+    pages_read = "".join(redactor.clean(pages(only(longer))))
     for part in (SECRET[:6], SECRET[-6:]):
         assert part not in read + pages_read
 
@@ -408,7 +414,7 @@ def test_in_a_chat_what_stands_beside_is_short() -> None:
 
 
 def pressed(
-    kind: DecisionKind, *, room: int | None, viewed: Json = None, args: Json = LONG, who: Person = ADA
+    kind: DecisionKind, *, room: Room | None, viewed: Json = None, args: Json = LONG, who: Person = ADA
 ) -> Lost | object:
     """What comes of a click on a card of *args*, the park having been *viewed* so."""
     asks = call(args=args)
@@ -480,9 +486,9 @@ def test_a_decided_row_says_who_when_and_what_came_of_it() -> None:
 @pytest.mark.rule("C11")
 def test_a_question_is_measured_as_it_is_shown_line_breaks_and_all() -> None:
     asks = call(tool="ask_owner", args={"question": "a\n" * 40})
-    row = only(drawn((park(kind=ParkKind.QUESTION), asks), room=80))
+    row = only(drawn((park(kind=ParkKind.QUESTION), asks), room=of(80)))
     assert Verb.REVIEW not in row.choices
     longer = call(tool="ask_owner", args={"question": "a\n" * 41})
-    row = only(drawn((park(kind=ParkKind.QUESTION), longer), room=80))
+    row = only(drawn((park(kind=ParkKind.QUESTION), longer), room=of(80)))
     assert row.choices[0] == Verb.REVIEW
     assert "".join(pages(row)).count("| a") == 41

@@ -19,7 +19,7 @@ from adapters.telegram.shown.text import JOINER, Kind, fits
 from core.canonical import dump
 from core.cards import Card, Row, Verb
 from core.parks import UNKNOWN_CHOICES, Choice, ParkKind
-from core.shown import Field, share, shown_whole
+from core.shown import Field, Room, shown_whole
 from core.tasks import Json
 from tests.samples import views as samples
 from tests.samples.extremes import CARDS, LONG, TOOL_NAME, card_of, question
@@ -107,7 +107,7 @@ def longest(shape: str, together: int) -> tuple[dict[str, Json], dict[str, Json]
     while low < high:
         middle = (low + high + 1) // 2
         args, proposed = SHAPES[shape](middle)
-        if shown_whole(args, proposed, share(ROOM, together)):
+        if shown_whole(args, proposed, ROOM.of_each(together)):
             low = middle
         else:
             high = middle - 1
@@ -143,7 +143,10 @@ def test_what_core_counts_as_shown_whole_is_shown_whole(shape: str, together: in
 @pytest.mark.parametrize("shape", SHAPES)
 def test_it_is_so_beside_calls_that_are_to_be_reviewed(shape: str) -> None:
     card = as_long_as_can_be(shape, 16)
-    cut = shown(*[(park(c), c) for c in [call(TOOL_NAME, {"text": "\u202e" * 1_000})]], room=share(ROOM, 16))
+    cut = shown(
+        *[(park(c), c) for c in [call(TOOL_NAME, {"text": "\u202e" * 1_000})]],
+        room=Room(alone=ROOM.of_each(16), several=ROOM.of_each(16)),
+    )
     others = (replace(cut.rows[0], code=f"t-41.{n}", token=token(str(n))) for n in range(2, 17))
     message = card_message(replace(card, rows=(card.rows[0], *others)))
     takes(message)

@@ -10,6 +10,7 @@ from adapters.telegram.shown.text import Kind, unbroken
 from core.calls import Outcome
 from core.rendering import Digest, Notice, Progress
 from core.report import Report, build
+from core.shown import ROOM
 from core.tasks import TaskState
 from tests.samples import views as samples
 from tests.samples.extremes import CARDS, LONG, VIEWS
@@ -25,7 +26,7 @@ def test_telegram_takes_every_other_message(name: str) -> None:
 
 @pytest.mark.parametrize("name", CARDS)
 def test_telegram_takes_a_card_in_plain_words(name: str) -> None:
-    made = in_words(CARDS[name](2_400))
+    made = in_words(CARDS[name](ROOM))
     takes(made, "/show", "/help")
     assert made.keyboard == () and made.text.stretches == ()
 

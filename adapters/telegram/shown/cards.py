@@ -43,7 +43,7 @@ from core.shown import Field, Room, pages
 from core.visible import shortened, units
 from core.wording import day
 
-ROOM: Final = Room(2_200, several=1_500)
+ROOM: Final = Room(alone=2_200, several=1_500)
 """Of the arguments that a card shows: so little that with everything else, at its shortest, they always fit a
 message of 4,096 units. What core counts as shown whole is shown whole (I32)."""
 LONG: Final = 300
