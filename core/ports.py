@@ -150,6 +150,10 @@ ON_REQUEST = datetime(1970, 1, 1, tzinfo=UTC)
 """When a card was shown that somebody asked to see: it counts in no hour, and no digest tells of it (I39)."""
 
 
+SHOWN_AGAIN = ""
+"""What a message copies, that was sent on request, once there is a newer one like it in its chat: nothing."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Post:
     """A message that should exist on a surface; *chat_ref* once it does.
@@ -182,6 +186,11 @@ class Post:
     def on_request(self) -> bool:
         """Somebody else than the poster has sent it: it is edited while it is there, and never posted."""
         return self.copy_of is not None and self.shown_at == ON_REQUEST
+
+    @property
+    def shown_again(self) -> bool:
+        """It was sent on request, and so was a newer one; it says so once, and is no post from then on."""
+        return self.copy_of == SHOWN_AGAIN and self.on_request
 
     @property
     def folded(self) -> bool:
@@ -234,6 +243,9 @@ class Outbox(Protocol):
         It alone of the card's parks, by the number of its call, whatever version; or, of a park without a
         call, the card of its round. It is revised whenever the card is, and due at once where the park is
         open no more. A copy counts in no hour, is never folded, posted, or shown elsewhere (I39).
+
+        Of a call there is one such copy at *to*: the message that was it is due once more, as `shown_again`.
+        Nothing is written of a message that some post is known to be.
         """
         ...
 

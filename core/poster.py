@@ -16,7 +16,7 @@ from core.decisions import Desk
 from core.errors import ChatBusy, ChatError, ChatForbidden, ChatGone
 from core.hooks import Hooks
 from core.ports import Clock, Dead, Later, ParkView, Post, Sent, Story, Tried
-from core.rendering import Digest, Progress, Rendering, View, open_on, place_of
+from core.rendering import Digest, Notice, Progress, Rendering, View, open_on, place_of
 from core.routes import CARDS_AN_HOUR, next_route, unreachable
 from core.shown import Room
 from core.work import PostKind
@@ -134,6 +134,10 @@ class Poster:
         if post.attempts > TRIES:  # it broke each time: no other place mends it
             await self._given_up(post, "tried too often")
             return
+        farewell = await self._rendering.farewell(post)
+        if farewell is not None:
+            await self._ended(post, farewell)
+            return
         view = await self._rendering.view(post)
         if view is None or await self._is_recalled(post):
             await self._settle(post, Sent(chat_ref=post.chat_ref or ""))
@@ -213,6 +217,11 @@ class Poster:
         """Nothing more is done for *copy*: what it shows is shown where its card is."""
         gone: Sent | Dead = Sent(chat_ref=copy.chat_ref or "") if copy.on_request else Dead(error=error)
         await self._settle(copy, gone)
+
+    async def _ended(self, copy: Post, farewell: Notice) -> None:
+        """The message of *copy* says *farewell* if it can, and is no copy any more."""
+        outcome = await self._send(copy, farewell) if copy.chat_ref else None
+        await self._settle(copy, outcome if isinstance(outcome, Later) else Sent(chat_ref=""))
 
     async def _elsewhere(self, post: Post, view: View, error: str) -> None:
         """What matters is due at its next place; else, or where there is none, *post* is dead."""

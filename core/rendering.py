@@ -14,11 +14,14 @@ from core.people import Roster
 from core.ports import ParkView, Post, Story
 from core.progress import goes
 from core.report import Report, build
-from core.routes import moved
+from core.routes import is_nobodys, moved
 from core.shown import Room
 from core.tasks import Json
 from core.visible import visible
 from core.work import PostKind
+
+NOT_YOURS = "This is no longer yours."
+SHOWN_AGAIN_BELOW = "It is shown again below."
 
 LINES = 30
 """Of a digest, at the most: what it can't name is counted (I39)."""
@@ -87,6 +90,18 @@ class Rendering:
     async def view(self, post: Post) -> View | None:
         """What *post* shows now, no secret in it (I33); None where that is nothing."""
         return self.desk.redactor.clean(await self._view(post))
+
+    async def farewell(self, copy: Post) -> Notice | None:
+        """What the message *copy*, sent on request, says from here on, no more of its card; None: that.
+
+        A direct message is somebody's as long as they are of the organization.
+        """
+        if not copy.on_request:
+            return None
+        text = SHOWN_AGAIN_BELOW if copy.shown_again else NOT_YOURS
+        if not copy.shown_again and not is_nobodys(await self.desk.store.people.of(copy.org), copy.place):
+            return None
+        return Notice(task_code=(await self.story(copy)).task.code, text=text)
 
     async def _view(self, post: Post) -> View | None:
         if post.kind is PostKind.DIGEST:

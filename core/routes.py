@@ -36,6 +36,13 @@ def direct(account: Account) -> Route:
     return Route(surface=account.surface, ref=f"@{account.ref}")
 
 
+def is_nobodys(roster: Roster, route: Route) -> bool:
+    """It is the direct messages of an account that nobody of the organization has, or has any more."""
+    here = {person.id for person in roster.people if not person.left}
+    theirs = (direct(account) for holder, account in roster.accounts if holder in here)
+    return route.ref.startswith("@") and route not in theirs
+
+
 def thread(task: Task) -> Route | None:
     """Where *task* speaks; None: nowhere."""
     return None if task.surface is None else Route(surface=task.surface, ref=task.thread_ref or "")

@@ -24,7 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.ext.asyncio import AsyncConnection
 
-from adapters.store.copies import copy_rows, is_copied
+from adapters.store.copies import copy_rows, is_copied, on_request
 from adapters.store.engine import Database, upsert
 from adapters.store.order import place
 from adapters.store.roster import routing_of
@@ -47,6 +47,7 @@ from core.calls import Call
 from core.canonical import dump
 from core.errors import StoreError
 from core.ids import EventKey, OrgId
+from core.moves.common import COPY_PRIO
 from core.parks import Park
 from core.people import Route
 from core.routes import first_route, thread
@@ -238,7 +239,7 @@ def _revised(intent: PostIntent, at: datetime) -> dict[str, ColumnElement[Any] |
     return {
         "rev": posts.c.rev + 1,
         "body": posts.c.body if intent.body is None else intent.body,
-        "prio": intent.prio,
+        "prio": case((on_request(), COPY_PRIO), else_=intent.prio),
         "episode": intent.episode,
         "round": intent.round,
         "due_at": case((stays, posts.c.due_at), else_=literal(_due_at(intent, at), posts.c.due_at.type)),

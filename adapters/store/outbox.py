@@ -16,6 +16,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
+    delete,
     exists,
     func,
     literal,
@@ -28,7 +29,7 @@ from sqlalchemy import (
 from sqlalchemy.ext.asyncio import AsyncConnection
 
 from adapters.store import rates
-from adapters.store.copies import copy_row, on_request
+from adapters.store.copies import copy_row, give_way, on_request
 from adapters.store.engine import Database
 from adapters.store.readable import taken
 from adapters.store.rows import Row, call_of, park_of, post_of, task_of, tried_row
@@ -38,7 +39,7 @@ from core.ids import OrgId, PostId, Token
 from core.moves.common import CARD_PRIO, card_key_of
 from core.parks import Park
 from core.people import Route
-from core.ports import ON_REQUEST, Dead, Later, Maybe, Post, Sent, Tried
+from core.ports import ON_REQUEST, SHOWN_AGAIN, Dead, Later, Maybe, Post, Sent, Tried
 from core.routes import DIGEST_SECONDS, HOUR, digest_key, heard_of, hour_of
 from core.work import PostKind
 
@@ -80,7 +81,9 @@ class SqlOutbox:
             post = (await conn.execute(select(posts).where(*this).with_for_update())).mappings().one_or_none()
             if post is None:
                 return
-            if isinstance(outcome, Sent) or _still_owed(post, rev):
+            if post["copy_of"] == SHOWN_AGAIN and isinstance(outcome, Sent) and post["rev"] <= rev:
+                await conn.execute(delete(posts).where(*this))
+            elif isinstance(outcome, Sent) or _still_owed(post, rev):
                 values = _settled(post, rev, outcome, await self._db.now(conn))
                 await conn.execute(update(posts).where(*this).values(values))
 
@@ -90,8 +93,7 @@ class SqlOutbox:
         """The first message heard of is the card; of two (K18) the other one only answers clicks."""
 
         async def body(conn: AsyncConnection) -> None:
-            named = select(posts.c.id).where(posts.c.surface == surface, posts.c.chat_ref == chat_ref)
-            if (await conn.execute(named.limit(1))).one_or_none() is not None:
+            if await _is_known(conn, surface, chat_ref):
                 return
             card = await _card_of(conn, park_token)
             key = None if card is None else (await conn.execute(_KEY.where(*card))).one_or_none()
@@ -114,13 +116,15 @@ class SqlOutbox:
         async def body(conn: AsyncConnection) -> None:
             its_task = exists().where(this, parks.c.org == tasks.c.org, parks.c.task_id == tasks.c.id)
             locked = (await conn.execute(select(tasks).where(its_task).with_for_update())).mappings()
-            if (row := locked.one_or_none()) is None:
+            if (row := locked.one_or_none()) is None or await _is_known(conn, to.surface, chat_ref):
                 return
             park = park_of((await conn.execute(select(parks).where(this))).mappings().one())
             copy = copy_row(task_of(row), park, await _call_of(conn, park), to, chat_ref)
             if copy is not None:
-                made = {"id": self._db.ids.new(), "due_at": await self._db.now(conn)}
-                await conn.execute(self._db.insert(posts).values({**copy, **made}).on_conflict_do_nothing())
+                now = await self._db.now(conn)
+                await give_way(conn, copy["org"], copy["dedup_key"], now)
+                made = {"id": self._db.ids.new(), "due_at": now}
+                await conn.execute(self._db.insert(posts).values({**copy, **made}))
 
         await self._db.write(body)
 
@@ -349,6 +353,12 @@ def _inside(column: ColumnElement[Any], chat: str) -> ColumnElement[bool]:
 def _cards_at(org: OrgId, route: Route) -> tuple[ColumnElement[bool], ...]:
     here = (posts.c.org == org, posts.c.surface == route.surface, posts.c.route == route.ref)
     return (*here, posts.c.kind == PostKind.CARD.value)
+
+
+async def _is_known(conn: AsyncConnection, surface: str, chat_ref: str) -> bool:
+    """Some post is the message *chat_ref*."""
+    named = select(posts.c.id).where(posts.c.surface == surface, posts.c.chat_ref == chat_ref)
+    return (await conn.execute(named.limit(1))).one_or_none() is not None
 
 
 async def _locked(conn: AsyncConnection, post: Post) -> Row | None:

@@ -15,6 +15,9 @@ from core.tasks import Json, MessageKind, Origin, Prio, Task, TaskState
 from core.work import Change, Entry, Fenced, Lost, NewMessage, PostIntent, PostKind, Spend, TaskEvent, Work
 
 CARD_PRIO: Final = 0
+COPY_PRIO: Final = 1
+"""Of what was sent on request: whoever asked has seen it."""
+SHOWN_AGAIN_PRIO: Final = 2
 REPORT_PRIO: Final = 0
 PROGRESS_PRIO: Final = 2
 
@@ -151,9 +154,15 @@ def place_key(key: str, to: Route) -> str:
     return f"{key}@{to.surface}:{to.ref}"
 
 
-def copy_key(to: Route, chat_ref: str) -> str:
-    """A message that was sent on request is one copy, of one card."""
-    return f"copy:{to.surface}:{chat_ref}"
+def copy_key(key: str, number: int | None, to: Route) -> str:
+    """What was sent to *to* on request of the card of *key*, the call *number* of it alone, is one copy."""
+    alone = "" if number is None else f".{number}"
+    return f"copy:{key}{alone}@{to.surface}:{to.ref}"
+
+
+def shown_again_key(key: str, chat_ref: str) -> str:
+    """The message *chat_ref*, which was the copy of *key* until a newer one was sent."""
+    return f"{key}:{chat_ref}"
 
 
 def cards_of(work: Work, parks: Iterable[Park]) -> tuple[PostIntent, ...]:

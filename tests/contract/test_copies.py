@@ -22,7 +22,7 @@ from tests.contract import factories as make
 from tests.contract.planted import Planted
 from tests.contract.planted_sql import SqlPlanted
 
-CHAT = Route(surface="telegram", ref="4711")
+CHAT = Route(surface="telegram", ref="@4711")
 
 A_MOMENT = 0.3
 """Long enough for a statement that nothing holds up; one that is held up never comes."""
@@ -83,7 +83,7 @@ async def test_a_message_that_was_sent_on_request_is_a_post_and_nothing_is_due_w
     shown = {name: made[name] for name in ("kind", "route", "body", "state", "rev", "sent_rev", "copy_of")}
     assert shown == {
         "kind": "card",
-        "route": "4711",
+        "route": "@4711",
         "body": {"call": call.number},
         "state": "sent",
         "rev": 1,
@@ -167,6 +167,89 @@ async def test_a_card_that_nobody_could_be_shown_revises_its_copies_all_the_same
     await revised(planted, task)  # now it is, for the first time
     assert [post.rev for post in await due(planted)] == [3]
     assert [post.rev for post in await due(planted, "slack")] == [1]
+
+
+def placed(post: Post) -> tuple[str | None, bool]:
+    return post.chat_ref, post.shown_again
+
+
+@pytest.mark.rule("K20")
+async def test_of_a_call_there_is_one_copy_in_a_chat_and_an_older_message_says_so_once(
+    planted: Planted, task: Task, outbox: Outbox
+) -> None:
+    _, park = await asked(planted, task, number=3)
+    await revised(planted, task)
+    for n in range(1, 4):
+        await outbox.copied(park.token, CHAT, f"4711:{n}")
+    await outbox.copied(park.token, replace(CHAT, ref="@5"), "5:1")
+    await revised(planted, task)
+    posts = [post for _ in range(3) for post in await due(planted)]
+    assert [placed(post) for post in posts] == [("4711:3", False), ("5:1", False)]  # one a route at a time
+    for post in posts:
+        await outbox.settle(post.id, post.org, post.rev, Sent(chat_ref=str(post.chat_ref)))
+    for n in (1, 2):
+        (post,) = await due(planted)
+        assert placed(post) == (f"4711:{n}", True)
+        await outbox.settle(post.id, post.org, post.rev, Sent(chat_ref=""))
+    await revised(planted, task)
+    assert [placed(post) for post in await due(planted)] == [("4711:3", False), ("5:1", False)]
+    assert await planted.count("posts") == 3  # the card, and what is shown of it in two chats
+
+
+async def test_another_call_another_topic_and_the_whole_of_a_round_are_other_copies(
+    planted: Planted, task: Task, outbox: Outbox
+) -> None:
+    _, first = await asked(planted, task)
+    _, second = await asked(planted, task, number=2, ordinal=1)
+    limit = await planted.park(task, None, kind=ParkKind.LIMIT, shown={"episode": 1, "round": 1})
+    there = Route(surface="telegram", ref="-5")
+    for n, park in enumerate((first, second, limit)):
+        await outbox.copied(park.token, there, f"-5:{n}")
+        await outbox.copied(park.token, replace(there, ref="-5:t4"), f"-5:4{n}")
+    assert await due(planted) == []
+    assert await planted.count("posts") == 6
+
+
+async def test_an_older_message_that_is_being_sent_says_afterwards_that_it_is_shown_again(
+    planted: Planted, task: Task, outbox: Outbox
+) -> None:
+    _, park = await asked(planted, task)
+    await revised(planted, task)
+    await outbox.copied(park.token, CHAT, "4711:1")
+    await revised(planted, task)
+    (post,) = await due(planted)
+    await outbox.copied(park.token, CHAT, "4711:2")
+    assert await due(planted) == []
+    await outbox.settle(post.id, post.org, post.rev, Sent(chat_ref="4711:1"))
+    (again,) = await due(planted)
+    assert (again.id, placed(again)) == (post.id, ("4711:1", True))
+
+
+async def test_a_copy_without_a_message_leaves_nothing_when_there_is_a_new_one(
+    planted: Planted, task: Task, outbox: Outbox
+) -> None:
+    _, park = await asked(planted, task)
+    await revised(planted, task)
+    await outbox.copied(park.token, CHAT, "4711:1")
+    await planted.update("posts", {"chat_ref": ""}, chat_ref="4711:1")
+    await outbox.copied(park.token, CHAT, "4711:2")
+    assert await due(planted) == []
+    assert await planted.count("posts") == 2
+
+
+@pytest.mark.rule("K38")
+async def test_cards_outrank_what_was_asked_for(planted: Planted, outbox: Outbox) -> None:
+    org = await planted.organization("a")
+    task = await planted.task(org, surface="telegram", chat="-5", thread_ref="-5")
+    _, park = await asked(planted, task)
+    await revised(planted, task)
+    await outbox.copied(park.token, Route(surface="telegram", ref="-5"), "-5:1")
+    await revised(planted, task)
+    (card,) = await due(planted)
+    assert card.copy_of is None
+    await outbox.settle(card.id, card.org, card.rev, Sent(chat_ref="-5:2"))
+    (copied,) = await due(planted)
+    assert copied.on_request
 
 
 async def test_one_message_is_one_copy_and_what_nobody_is_asked_has_none(

@@ -7,7 +7,7 @@ import pytest
 
 from core.cards import Card
 from core.errors import ChatBusy, ChatError, ChatForbidden, ChatGone
-from core.ids import ParkId, Token
+from core.ids import ParkId, PersonId, Token
 from core.model import ModelReply, Request
 from core.parks import ParkState
 from core.people import Route
@@ -251,6 +251,87 @@ async def test_a_copy_that_breaks_each_time_is_over_and_nobody_is_told(square: S
     assert (row.state, row.owed, square.host.told) == ("sent", False, [])
 
 
+ALONE = Route(surface=SURFACE, ref="@UE")
+
+
+async def shown_alone(square: Square, name: str = "a1") -> tuple[Task, Token]:
+    """Eve asked to see what waits, and was shown it where she is alone with us."""
+    task = await square.ask()
+    await square.deliver()
+    token = (await square.view(task)).park.token
+    square.board.messages[name] = ("@UE", await card_with(square.desk, task.ref, {token}))
+    await square.store.outbox.copied(token, ALONE, name)
+    return task, token
+
+
+def leaves(square: Square, person_id: PersonId) -> None:
+    """They are of the organization no more, and no account is theirs."""
+    rows = square.store.rows
+    with rows.transaction():
+        rows.people.update(replace(EVE, left=True))
+        (link,) = [row for row in rows.accounts if row.person_id == person_id]
+        rows.accounts.delete(link)
+
+
+@pytest.mark.rule("K20")
+async def test_what_somebody_asked_to_see_is_theirs_until_they_leave(square: Square) -> None:
+    task, _ = await shown_alone(square)
+    await square.say(task)
+    await square.deliver()
+    assert [card.unread for card in square.board.cards("@UE")] == [1]
+    leaves(square, EVE.id)
+    for _ in range(2):
+        await square.say(task)
+        await square.deliver()
+    assert square.board.at("@UE") == [Notice(task_code="t-1", text="This is no longer yours.")]
+    handed = square.board.handed
+    await square.approve(task)
+    await square.deliver()
+    assert square.board.handed == handed + 1  # the card alone
+    assert square.store.rows.posts.under("message", SURFACE, "a1") == []
+
+
+@pytest.mark.rule("K20")
+async def test_whoever_has_left_is_shown_nothing_however_their_chat_answers(square: Square) -> None:
+    task, _ = await shown_alone(square)
+    leaves(square, EVE.id)
+    square.board.gone["a1"] = ChatError("the chat is down")
+    await square.say(task)
+    await square.deliver()
+    square.board.gone["a1"] = ChatForbidden("blocked")
+    await square.deliver(HOUR)
+    del square.board.gone["a1"]
+    await square.approve(task)
+    await square.deliver()
+    assert len(square.board.cards("@UE")) == 1
+    assert open_cards(square.board, "@UE") == ["t-1.1"]  # as it was when they were there
+
+
+@pytest.mark.rule("K20")
+async def test_what_is_shown_again_says_so_above_and_is_revised_no_more(square: Square) -> None:
+    task, token = await shown_alone(square)
+    square.board.messages["a2"] = square.board.messages["a1"]
+    await square.store.outbox.copied(token, ALONE, "a2")
+    await square.deliver()
+    above, below = square.board.at("@UE")
+    assert above == Notice(task_code="t-1", text="It is shown again below.")
+    assert open_cards(square.board, "@UE") == ["t-1.1"]
+    await square.approve(task)
+    await square.deliver()
+    assert (square.board.at("@UE")[0], open_cards(square.board, "@UE")) == (above, [])
+    assert square.board.at("@UE")[1] != below
+
+
+@DIE
+async def test_a_message_that_is_gone_is_not_shown_for_saying_that_it_is_shown_again(square: Square) -> None:
+    _, token = await shown_alone(square)
+    square.board.gone["a1"] = ChatGone("deleted")
+    await square.store.outbox.copied(token, ALONE, "a2")
+    await square.deliver()
+    assert square.store.rows.posts.under("message", SURFACE, "a1") == []
+    assert not any(isinstance(view, Notice) for view in square.board.at("@UE"))
+
+
 @pytest.mark.rule("I39")
 async def test_copies_count_in_no_hour_and_are_in_no_digest(square: Square) -> None:
     tasks = [await square.ask(chat=None) for _ in range(CARDS_AN_HOUR)]
@@ -262,7 +343,7 @@ async def test_copies_count_in_no_hour_and_are_in_no_digest(square: Square) -> N
     for task in tasks:
         await square.say(task)
     await square.digested()
-    assert open_cards(square.board, "C9") == [f"{t.code}.1" for t in (*tasks, late)]
+    assert open_cards(square.board, "C9") == [f"{t.code}.1" for t in (late, *tasks)]
     assert not any(isinstance(view, Digest) for view in square.board.at("C9"))
 
 

@@ -9,7 +9,16 @@ import pytest
 from core.ids import OrgId, PersonId, PostId
 from core.people import Account, Organization, Person, Role, Roster, Route
 from core.ports import ON_REQUEST, Post, Tried
-from core.routes import copy_routes, first_route, heard_of, hour_of, moved, next_route, unreachable
+from core.routes import (
+    copy_routes,
+    first_route,
+    heard_of,
+    hour_of,
+    is_nobodys,
+    moved,
+    next_route,
+    unreachable,
+)
 from core.tasks import Origin, Task
 from core.work import PostKind
 from tests.contract import factories as make
@@ -163,6 +172,24 @@ def test_copies_go_where_its_agents_cards_go_too_else_where_all_cards_do(
     of = task("slack:C1", None)
     assert first_route(roster(routes), of, asks=True) == at(first)
     assert copy_routes(roster(routes), of, at(first)) == tuple(map(at, copies))
+
+
+@pytest.mark.parametrize(
+    ("place", "nobodys"),
+    [
+        ("slack:C1", False),
+        ("slack:UE", False),
+        ("slack:@UE", False),
+        ("telegram:@9", False),
+        ("telegram:@UE", True),
+        ("slack:@9", True),
+        ("slack:@UZ", True),
+    ],
+)
+def test_direct_messages_are_somebodys_who_is_there_by_an_account_of_theirs(
+    place: str, nobodys: bool
+) -> None:
+    assert is_nobodys(roster({}), at(place)) is nobodys
 
 
 def card(place: str, chat_ref: str | None = None, **fields: Any) -> Post:

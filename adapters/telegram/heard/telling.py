@@ -105,7 +105,8 @@ class Telling:
         for message in messages:
             there = await self.one(where, message, reply_to=reply_to)
             if message.token is not None:
-                place = Route(surface=SURFACE, ref=str(where.around))
+                theirs = f"@{where.name}"  # as long as they are of the organization
+                place = Route(surface=SURFACE, ref=theirs if where.private else str(where.around))
                 await self.front.desk.store.outbox.copied(Token(message.token), place, str(there))
 
     async def one(

@@ -12,7 +12,7 @@ from core.audit import AuditEntry
 from core.canonical import dump
 from core.errors import StoreError
 from core.ids import EventKey, PostId
-from core.moves.common import place_key
+from core.moves.common import COPY_PRIO, place_key
 from core.people import Route
 from core.ports import Post
 from core.routes import copy_routes, first_route
@@ -195,7 +195,8 @@ def _revised(before: PostRow, intent: PostIntent, at: datetime) -> PostRow:
         rev=before.post.rev + 1,
         attempts=0,
     )
-    after = replace(before, post=post, prio=intent.prio, error=None)
+    prio = COPY_PRIO if before.post.on_request else intent.prio
+    after = replace(before, post=post, prio=prio, error=None)
     if before.state == "sending" or (before.state == "due" and intent.after_seconds):
         return after
     return replace(after, state="due", due_at=at + timedelta(seconds=intent.after_seconds))

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from typing import assert_never
 
 from core.ids import OrgId, PostId, TaskRef, Token
-from core.moves.common import CARD_PRIO, card_key_of, copy_key
+from core.moves.common import CARD_PRIO, COPY_PRIO, SHOWN_AGAIN_PRIO, card_key_of, copy_key, shown_again_key
 from core.parks import Park
 from core.people import Route
-from core.ports import ON_REQUEST, Dead, Later, Maybe, Post, Sent, Tried
+from core.ports import ON_REQUEST, SHOWN_AGAIN, Dead, Later, Maybe, Post, Sent, Tried
 from core.routes import DIGEST_SECONDS, HOUR, digest_key, heard_of, hour_of
 from core.testing.memory.chats import moved
 from core.testing.memory.rows import PostRow, Rows
@@ -42,7 +42,10 @@ class MemoryOutbox:
         if row is None:
             return
         still_owed = row.sent_rev < rev and row.state != "dead"
-        if isinstance(outcome, Sent) or still_owed:
+        if row.post.copy_of == SHOWN_AGAIN and isinstance(outcome, Sent) and row.post.rev <= rev:
+            with self._rows.transaction():
+                self._rows.posts.delete(row)
+        elif isinstance(outcome, Sent) or still_owed:
             with self._rows.transaction():
                 self._rows.posts.update(_settled(row, rev, outcome, self._rows.now()))
 
@@ -70,8 +73,8 @@ class MemoryOutbox:
         if park is None or task is None:
             return
         call = None if park.call_id is None else self._rows.calls.get(park.org, park.call_id)
-        card, key = card_key_of(task, park, call), copy_key(to, chat_ref)
-        if card is None or self._rows.posts.one("dedup", park.org, key) is not None:
+        card, number = card_key_of(task, park, call), None if call is None else call.number
+        if card is None or self._rows.posts.under("message", to.surface, chat_ref):
             return
         post = Post(
             id=PostId(self._rows.ids.new()),
@@ -82,16 +85,35 @@ class MemoryOutbox:
             round=park.shown["round"] if call is None else call.round,
             surface=to.surface,
             route=to.ref,
-            body=None if call is None else {"call": call.number},
+            body=None if number is None else {"call": number},
             rev=1,
             chat_ref=chat_ref,
             attempts=0,
             shown_at=ON_REQUEST,
             copy_of=card,
         )
-        row = PostRow(post=post, dedup_key=key, prio=CARD_PRIO, due_at=self._rows.now())
+        key = copy_key(card, number, to)
+        row = PostRow(post=post, dedup_key=key, prio=COPY_PRIO, due_at=self._rows.now())
         with self._rows.transaction():
+            self._give_way(park.org, key)
             self._rows.posts.insert(replace(row, sent_rev=1, state="sent") if park.open else row)
+
+    def _give_way(self, org: OrgId, key: str) -> None:
+        """The message that is the copy of *key* is none any more, and is due to say so, if there is one."""
+        rows = self._rows.posts
+        before = rows.one("dedup", org, key)
+        if before is None:
+            return
+        if not before.post.chat_ref:
+            rows.delete(before)
+            return
+        own = shown_again_key(key, before.post.chat_ref)
+        if (older := rows.one("dedup", org, own)) is not None:
+            rows.delete(older)
+        post = replace(before.post, copy_of=SHOWN_AGAIN, rev=before.post.rev + 1, attempts=0)
+        after = replace(before, post=post, dedup_key=own, prio=SHOWN_AGAIN_PRIO, error=None)
+        sending = before.state == "sending"
+        rows.update(after if sending else replace(after, state="due", due_at=self._rows.now()))
 
     # ── elsewhere ────────────────────────────────────────────────────────────────────────────
 
