@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from adapters.telegram.client import SURFACE
+from adapters.telegram.shown.commands import typed_here
 from core.agents import Limits
 from core.builtins import ASK_OWNER
 from core.front import GONE, UNKNOWN
@@ -46,6 +47,7 @@ from tests.postgres import Server
 on_sqlite = pytest.mark.parametrize("office", ["sqlite"], indirect=True)
 """Of what no database has a say in."""
 NOT_YOURS = "This is not yours to decide: only owners and approvers decide."
+STRANGER = typed_here(UNKNOWN)
 APPROVED = "t-1.1 approved by U1. A worker runs it."
 LONG = "x" * 9_980 + "\nand cc everyone"
 LONG_SCRIPT: tuple[Line, ...] = (
@@ -334,7 +336,11 @@ async def test_s13_a_wrong_person_is_refused_in_an_alert_alone_and_on_record(off
     pressed = [await office.presses(office.eve, "Approve"), await office.presses(office.zoe, "Edit")]
     await office.leaves(U2)
     pressed.append(await office.presses(office.ben, "Approve"))
-    assert [(one.text, one.alert) for one in pressed] == [(NOT_YOURS, True), (UNKNOWN, True), (UNKNOWN, True)]
+    assert [(one.text, one.alert) for one in pressed] == [
+        (NOT_YOURS, True),
+        (STRANGER, True),
+        (STRANGER, True),
+    ]
     assert await refusals(office) == [U9.id, f"{SURFACE}:{office.zoe.id}", f"{SURFACE}:{office.ben.id}"]
     assert (looks(card), len(office.told(office.ops))) == (before, told)
     assert await states(office) == [ParkState.OPEN]
@@ -350,7 +356,7 @@ async def test_who_may_not_decide_opens_no_menu_and_is_asked_nothing(office: Tel
     before = looks(card)
     verbs = ("decline", "sure", "edit", "field:{}:0", "value:{}:0:0", "decline_why", "revise", "sure_again")
     of = await token(office)
-    for user, words in ((office.eve, NOT_YOURS), (office.zoe, UNKNOWN)):
+    for user, words in ((office.eve, NOT_YOURS), (office.zoe, STRANGER)):
         for verb in verbs:
             data = verb.format(of) if ":" in verb else f"{verb}:{of}"
             pressed = await office.telegram.presses(user, card, data, stale=True)
@@ -406,7 +412,7 @@ async def test_s13_another_organizations_button_is_as_unknown_as_any(office: Tel
     await office.planted.account(olga, Account(surface=SURFACE, ref=str(user.id)))
     card = await office.parked()
     pressed = await office.telegram.presses(user, joined(office, user, card), "Approve")
-    assert (pressed.text, pressed.alert) == (GONE, True)
+    assert (pressed.text, pressed.alert) == (typed_here(GONE), True)
     assert (await refusals(office), await states(office)) == ([olga.id], [ParkState.OPEN])
 
 

@@ -20,7 +20,7 @@ from tests.contract.planted_memory import MemoryPlanted
 from tests.fakes.telegram import Message, User
 
 QUESTION = calls(("ask_owner", {"question": "Which one?"}))
-POINTED = "Words decide nothing. Press a button on the card, or give the command `approve t-1.1`."
+POINTED = "Words decide nothing. Press a button on the card, or give the command /approve t-1.1."
 
 
 @pytest.fixture
@@ -169,7 +169,7 @@ LINES = [
     ("ada", "/start", "pending"),
     ("ada", "/settings", "pending"),
     ("ada", "/cancel", "There is nothing to cancel."),
-    ("ada", "/aprove t-1.1", "There is no command aprove (did you mean approve?); `help` lists them."),
+    ("ada", "/aprove t-1.1", "There is no command aprove (did you mean approve?); /help lists them."),
     ("ada", "/approve@other_bot t-1.1", None),
     ("ada", "/stop t-1", "t-1 is stopped."),
 ]
@@ -278,7 +278,7 @@ async def test_a_command_of_ours_that_there_is_not_is_answered_with_the_nearest(
     card = await parked(office)
     await office.telegram.says(office.ada, office.ops, "/aprove@gatepost_bot t-1.1")
     await office.telegram.replies(office.ada, card, "/aprove t-1.1")
-    near = "There is no command aprove (did you mean approve?); `help` lists them."
+    near = "There is no command aprove (did you mean approve?); /help lists them."
     assert office.told(office.ops)[1:] == [near, near]
 
 

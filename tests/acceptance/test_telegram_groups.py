@@ -111,7 +111,7 @@ async def test_a_reply_to_a_card_decides_nothing_and_is_told_what_does(office: T
     card = await parked(office, office.ops)
     await office.telegram.replies(office.ada, card, "approve")
     assert office.told(office.ops)[-1] == (
-        "Words decide nothing. Press a button on the card, or give the command `approve t-1.1`."
+        "Words decide nothing. Press a button on the card, or give the command /approve t-1.1."
     )
     assert [p.state for p in (await office.story()).parks] == [ParkState.OPEN]
 

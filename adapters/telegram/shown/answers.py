@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from adapters.telegram.shown.buttons import row_alone
+from adapters.telegram.shown.commands import typed_here, with_commands
 from adapters.telegram.shown.message import Message
 from adapters.telegram.shown.posts import message_of
 from adapters.telegram.shown.text import (
@@ -42,7 +43,7 @@ def messages_of(answer: Answer) -> tuple[Message, ...]:
     """*answer* as messages, none where it says nothing; each card is one of its own."""
     if answer.pages:
         return _reviewed(answer)
-    words = joined([safe(answer.words), _tabled(answer.table)], "\n\n")
+    words = joined([with_commands(answer.words), _tabled(answer.table)], "\n\n")
     made = [*_pieces(words), *(message_of(view) for view in answer.views)]
     if len(made) > MOST_MESSAGES:
         made[MOST_MESSAGES - 1 :] = [Message(text=plain(MORE))]
@@ -124,12 +125,12 @@ def _flat(words: str) -> str:
 
 def fits_toast(words: str) -> bool:
     """Whether the answer to a press, which goes by, says all of *words*."""
-    return units(words) <= LONGEST_TOAST
+    return units(typed_here(words)) <= LONGEST_TOAST
 
 
 def toast(words: str) -> str:
     """*words* as the answer to a press, an ellipsis for what it can't say."""
-    made = shortened(words, LONGEST_TOAST)
+    made = shortened(typed_here(words), LONGEST_TOAST)
     while units(made) > LONGEST_TOAST:
         made = f"{made[:-2]}…"
     return made
