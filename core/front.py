@@ -105,7 +105,8 @@ class Front:
             told, nothing = UNKNOWN if _is_to_us(message) else "", "nobody here knows its writer"
         if nothing is not None:
             body["nothing"] = nothing
-        if nothing is not None and not told:  # what people say to each other is not ours to keep
+        # what people say to each other is not ours to keep, nor what somebody says whom nobody knows
+        if nothing is not None and (who is None or not told):
             body["text"] = ""
         key = EventKey(source=self.surface, event_id=message.event_id)
         org = None if who is None else who.org

@@ -9,7 +9,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from adapters.telegram.client import SURFACE
-from adapters.telegram.heard.messages import AS_CHANNEL, BOT, HIDDEN, PASSED_ON, WELCOME
+from adapters.telegram.heard.messages import AS_CHANNEL, BOT, HIDDEN, PASSED_ON, TOLD_AGAIN, WELCOME
+from adapters.telegram.shown.commands import typed_here
 from adapters.telegram.shown.text import JOINER
 from core.codes import code_digest
 from core.front import UNKNOWN
@@ -26,6 +27,7 @@ from tests.fakes.telegram import Chat, Message, User
 
 CODE = "K3QF-7MZA-PLXN-2RTD"
 OTHER = OrgId("bakery")
+STRANGER = typed_here(UNKNOWN)
 USED = "This code is wrong, was used, or has run out."
 
 
@@ -78,9 +80,9 @@ async def test_who_took_anothers_name_is_nobody(office: TelegramOffice) -> None:
     card = await parked(office)
     office.zoe.name, office.zoe.username, office.ada.username = office.ada.name, office.ada.username, None
     office.telegram.open_private(office.zoe)
-    assert (await office.telegram.presses(office.zoe, card, "Approve")).text == UNKNOWN
+    assert (await office.telegram.presses(office.zoe, card, "Approve")).text == STRANGER
     await office.asks(office.zoe, "/approve t-1.1")
-    assert office.told(office.zoe) == [UNKNOWN]
+    assert office.told(office.zoe) == [STRANGER]
     assert await states(office) == [ParkState.OPEN]
     (refused,) = [e for e in (await office.story()).audit if e.move == "refused"]
     assert refused.actor == f"{SURFACE}:{office.zoe.id}"
@@ -89,14 +91,16 @@ async def test_who_took_anothers_name_is_nobody(office: TelegramOffice) -> None:
 # ── who is unknown ───────────────────────────────────────────────────────────────────────────
 
 
-async def test_who_is_unknown_is_told_how_to_be_known(office: TelegramOffice) -> None:
+async def test_who_is_unknown_is_told_how_to_be_known_and_not_over_and_over(office: TelegramOffice) -> None:
     office.opens([])
     await office.telegram.starts(office.zoe)
-    await office.asks(office.zoe, "hello")
-    await office.asks(office.zoe, "/tasks")
+    for text in ("hello", "/tasks", "hello?"):
+        await office.asks(office.zoe, text)
     await office.asks(office.zoe, "hello", office.ops)
-    assert office.told(office.zoe) == [WELCOME, UNKNOWN, UNKNOWN]
-    assert office.told(office.ops) == [UNKNOWN]
+    assert (office.told(office.zoe), office.told(office.ops)) == ([WELCOME, STRANGER], [])
+    office.clock.advance(TOLD_AGAIN.total_seconds())
+    await office.asks(office.zoe, "hello", office.ops)
+    assert office.told(office.ops) == [STRANGER]
 
 
 async def test_who_talks_to_others_is_not_told_that_nobody_knows_them(office: TelegramOffice) -> None:
@@ -127,7 +131,7 @@ async def issued(office: TelegramOffice, seconds: float = 600) -> None:
 async def test_a_link_with_a_code_links_whoever_opens_it_once(office: TelegramOffice) -> None:
     await issued(office)
     await office.telegram.starts(office.zoe, CODE)
-    assert office.told(office.zoe) == ["Welcome, U2. `help` lists what you may say."]
+    assert office.told(office.zoe) == ["Welcome, U2. /help lists what you may say."]
     roster = await office.store.people.of(ORG)
     assert (U2.id, Account(surface=SURFACE, ref=str(office.zoe.id))) in roster.accounts
 
@@ -152,7 +156,7 @@ async def test_a_code_is_taken_as_a_command_too_be_it_copied_from_what_the_bot_s
     copied = office.telegram.said(office.zoe)[0].text.rpartition("say ")[2].partition("join")[0]
     assert copied == f"/{JOINER}"  # or Telegram would make a button of it that says no code
     await office.asks(office.zoe, f"{copied}join {CODE.lower()}")
-    assert office.told(office.zoe)[-1] == "Welcome, U2. `help` lists what you may say."
+    assert office.told(office.zoe)[-1] == "Welcome, U2. /help lists what you may say."
 
 
 async def test_a_link_that_was_opened_and_delivered_again_links_and_answers_once(
@@ -161,7 +165,7 @@ async def test_a_link_that_was_opened_and_delivered_again_links_and_answers_once
     await issued(office)
     await office.telegram.starts(office.zoe, CODE)
     await office.telegram.delivers_again(office.telegram.updates[-1])
-    assert office.told(office.zoe) == ["Welcome, U2. `help` lists what you may say."]
+    assert office.told(office.zoe) == ["Welcome, U2. /help lists what you may say."]
 
 
 async def test_a_code_that_has_run_out_links_nobody(office: TelegramOffice) -> None:
@@ -203,10 +207,10 @@ async def test_of_several_organizations_a_message_is_for_none_and_a_button_for_i
 async def test_who_left_is_unknown_from_then_on(office: TelegramOffice) -> None:
     card = await parked(office)
     await office.leaves(U2)
-    assert (await office.telegram.presses(office.ben, card, "Approve")).text == UNKNOWN
+    assert (await office.telegram.presses(office.ben, card, "Approve")).text == STRANGER
     await office.asks(office.ben, "/decline t-1.1")
     await office.asks(office.ben, "stop")
-    assert office.told(office.ben) == [UNKNOWN, UNKNOWN]
+    assert office.told(office.ben) == [STRANGER]
     assert await states(office) == [ParkState.OPEN]
 
 

@@ -212,6 +212,14 @@ POISON: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.rule("I14")
+async def test_nothing_that_somebody_unknown_writes_is_kept(stored: TelegramOffice) -> None:
+    stored.telegram.open_private(stored.zoe)
+    await stored.asks(stored.zoe, "a secret of mine")
+    await stored.asks(stored.zoe, "another", stored.ops)
+    assert await inbox(stored) == [("ignored", "")] * 2
+
+
 @pytest.mark.rule("I21")
 @pytest.mark.parametrize("what", POISON)
 async def test_what_cant_be_read_is_kept_once_and_never_comes_again(

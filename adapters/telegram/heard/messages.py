@@ -7,6 +7,7 @@ hides, a channel, another bot.
 import logging
 from collections import deque
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Final
 
 from telegram import Message, User
@@ -42,6 +43,8 @@ AS_CHANNEL: Final = "I can't tell who you are: write as yourself, not as a chann
 BOT: Final = "I listen to people only."
 PASSED_ON: Final = "I do no command that was passed on: type it yourself."
 REMEMBERED: Final = 1_000
+TOLD_AGAIN: Final = timedelta(hours=1)
+"""After which a stranger is told once more that nobody knows them."""
 WELCOME: Final = (
     "This bot acts for its owners, and asks them first. If you are to use it, an owner gives you a code: "
     "open the link that came with it, or say /join and the code."
@@ -50,12 +53,16 @@ WELCOME: Final = (
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Messages:
-    """*bots*: those that were told that nobody listens to them."""
+    """*bots*: those that were told that nobody listens to them.
+
+    *strangers*: when those whom nobody knows were told so, the last to write last.
+    """
 
     front: Front
     prompting: Prompting
     telling: Telling
     bots: deque[int] = field(default_factory=lambda: deque(maxlen=REMEMBERED))
+    strangers: dict[int, datetime] = field(default_factory=dict)
 
     async def said(self, message: Message, event_id: str, us: Us) -> None:
         """What *message* asks for is done or stored, and its writer was told. Raises StoreError."""
@@ -91,7 +98,19 @@ class Messages:
             await self._tell(message, user, await self.front.said(told))
 
     async def _tell(self, message: Message, user: User, answer: Answer) -> None:
+        if answer.words == UNKNOWN and self._was_told(user):
+            return
         await self.telling.tell(where(message), user.id, answer, reply_to=message.message_id)
+
+    def _was_told(self, user: User) -> bool:
+        """Whether *user*, whom nobody knows, was told so a short while ago; now they are, if not."""
+        now = self.telling.clock.now()
+        at = self.strangers.pop(user.id, None)
+        again = at is None or now - at >= TOLD_AGAIN
+        self.strangers[user.id] = now if at is None or again else at
+        if len(self.strangers) > REMEMBERED:
+            del self.strangers[next(iter(self.strangers))]
+        return not again
 
     async def _say(self, message: Message, words: str) -> None:
         await self.telling.say(where(message), words, reply_to=message.message_id)
