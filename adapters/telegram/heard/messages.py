@@ -98,19 +98,23 @@ class Messages:
             await self._tell(message, user, await self.front.said(told))
 
     async def _tell(self, message: Message, user: User, answer: Answer) -> None:
-        if answer.words == UNKNOWN and self._was_told(user):
+        stranger = answer.words == UNKNOWN
+        if stranger and self._was_told(user):
             return
-        await self.telling.tell(where(message), user.id, answer, reply_to=message.message_id)
+        told = await self.telling.tell(where(message), user.id, answer, reply_to=message.message_id)
+        if stranger and told:
+            self._remember(user)
 
     def _was_told(self, user: User) -> bool:
-        """Whether *user*, whom nobody knows, was told so a short while ago; now they are, if not."""
-        now = self.telling.clock.now()
-        at = self.strangers.pop(user.id, None)
-        again = at is None or now - at >= TOLD_AGAIN
-        self.strangers[user.id] = now if at is None or again else at
+        """Whether *user*, whom nobody knows, was told so a short while ago."""
+        at = self.strangers.get(user.id)
+        return at is not None and self.telling.clock.now() - at < TOLD_AGAIN
+
+    def _remember(self, user: User) -> None:
+        self.strangers.pop(user.id, None)
+        self.strangers[user.id] = self.telling.clock.now()
         if len(self.strangers) > REMEMBERED:
             del self.strangers[next(iter(self.strangers))]
-        return not again
 
     async def _say(self, message: Message, words: str) -> None:
         await self.telling.say(where(message), words, reply_to=message.message_id)
