@@ -242,7 +242,6 @@ async def test_cards_outrank_what_was_asked_for(planted: Planted, outbox: Outbox
     org = await planted.organization("a")
     task = await planted.task(org, surface="telegram", chat="-5", thread_ref="-5")
     _, park = await asked(planted, task)
-    await revised(planted, task)
     await outbox.copied(park.token, Route(surface="telegram", ref="-5"), "-5:1")
     await revised(planted, task)
     (card,) = await due(planted)

@@ -121,6 +121,11 @@ async def test_no_more_is_kept_than_rates_look_back_on(planted: Planted) -> None
     await went(planted, [LONGEST_COUNTED_SECONDS + 1, *(n / 10 for n in range(1, MOST_COUNTED + 5))])
     await rates.take("telegram", {CHAT: ()})
     assert await counted(planted) == MOST_COUNTED
+    await planted.update("rates", {"times": [moment(await planted.now() - timedelta(minutes=3))] * 9})
+    await rates.take("telegram", {CHAT: ()})
+    assert await counted(planted) == 1
+    await planted.delete("rates")
+    await went(planted, [n / 1000 for n in range(MOST_COUNTED)])
     assert await rates.take("telegram", {CHAT: [Rate(MOST_COUNTED, 3), A_SECOND]}) > 0
     await planted.update("rates", {"times": []})
     await rates.take("telegram", {CHAT: [A_SECOND, Rate(2, 60)]})
