@@ -271,6 +271,16 @@ async def test_each_of_several_long_cards_has_its_file_however_fast_they_come(of
     assert refused(office) == []
 
 
+async def test_a_card_waits_until_its_file_may_follow_it(office: TelegramOffice) -> None:
+    office.opens(list(LONG_SCRIPT))
+    await asked(office, office.ops)
+    await went(office, office.ops, times=GROUP - 1, seconds_ago=10)
+    await sent(office)
+    assert posted(office) == []
+    await all_sent(office)
+    assert [call.method for call in posted(office, office.ops)] == ["sendMessage", "sendDocument"]
+
+
 async def test_a_file_waits_for_a_chat_that_telegram_holds_for_a_moment(office: TelegramOffice) -> None:
     clock = await long_cards(office)
     office.telegram.breaks("sendDocument", too_many(3))
