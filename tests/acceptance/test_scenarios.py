@@ -371,7 +371,7 @@ async def test_s09_an_edit_that_breaks_the_schema_is_refused_at_its_field_until_
     assert told == "The owner changed it before it ran: amount 10 → 12.5. Refunded A1."
     assert await shop.card(task) == (
         f"✔ Approved with changes by U1, {story.parks[1].decided_at:%H:%M} UTC"
-        " · The owner changed it before it ran: amount 10 → 12.5. · done",
+        " · The owner changed it before it ran: amount 10 → 12.5 · done",
     )
 
 

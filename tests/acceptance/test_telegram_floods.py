@@ -167,7 +167,10 @@ async def test_a_group_gets_twenty_messages_a_minute_from_all_processes_and_in_t
     await asked(office, office.ops, times=6)
     await all_sent(office)
     assert len(cards(office, office.ops)) == 6
-    assert (most(posted(office, office.ops), 60), refused(office)) == (GROUP, [])
+    sent_there = posted(office, office.ops)
+    assert len(sent_there) > GROUP  # in how many minutes, the machine says
+    assert most(sent_there, 60) <= GROUP
+    assert refused(office) == []
 
 
 async def test_one_person_gets_about_a_message_a_second(office: TelegramOffice) -> None:
