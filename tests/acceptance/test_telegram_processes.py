@@ -48,7 +48,7 @@ async def test_from_a_mention_to_the_report_by_a_webhook_that_sets_itself(town: 
     assert pressed.text in (
         "t-1.2 approved by U2. A worker runs it.",
         GOES_ON,
-    )  # a busy machine takes its time
+    )  # busy
     report = await town.shows("I refunded 24.00 EUR on A7.")
     await town.telegram.wait_for(lambda: not town.cards, seconds=20)
     assert "✔ Approved by U2" in card.text
