@@ -1,7 +1,6 @@
 """What goes wrong in the fake Telegram because a test says so: refusals, floods, lost and hanging answers."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import timedelta
 
 import pytest
@@ -15,41 +14,13 @@ from tests.fakes.telegram import (
     Trouble,
     User,
     cut,
-    fake_telegram,
     hangs,
     html,
     lost,
     refusal,
     too_many,
 )
-from tests.fakes.telegram.listening import client, error_of
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-async def telegram(clock: ManualClock) -> AsyncIterator[FakeTelegram]:
-    async with fake_telegram(clock=clock) as telegram:
-        yield telegram
-
-
-@pytest.fixture
-async def bot(telegram: FakeTelegram) -> AsyncIterator[ptb.Bot]:
-    async with client(telegram) as bot:
-        yield bot
-
-
-@pytest.fixture
-def sam(telegram: FakeTelegram) -> User:
-    return telegram.add_user("Sam", started=True)
-
-
-@pytest.fixture
-def ops(telegram: FakeTelegram, sam: User) -> Chat:
-    return telegram.add_group("ops", sam)
+from tests.fakes.telegram.listening import error_of
 
 
 async def waits(bot: ptb.Bot, chat_id: int) -> int:

@@ -5,39 +5,17 @@ from collections.abc import AsyncIterator
 import pytest
 import telegram as ptb
 
-from core.testing import ManualClock
-from tests.fakes.telegram import Chat, FakeTelegram, User, fake_telegram
-from tests.fakes.telegram.listening import Listener, client, error_of, listening, shown
+from tests.fakes.telegram import Chat, FakeTelegram, User
+from tests.fakes.telegram.listening import Listener, error_of, listening, shown
 
 ALL = ["message", "edited_message", "callback_query", "my_chat_member", "chat_member"]
 
 
 @pytest.fixture
-async def telegram() -> AsyncIterator[FakeTelegram]:
-    async with fake_telegram(clock=ManualClock()) as telegram:
-        yield telegram
-
-
-@pytest.fixture
-async def bot(telegram: FakeTelegram) -> AsyncIterator[ptb.Bot]:
-    async with client(telegram) as bot:
-        yield bot
-
-
-@pytest.fixture
 async def app(bot: ptb.Bot) -> AsyncIterator[Listener]:
+    """It is told of everything."""
     async with listening(bot, allowed_updates=ALL) as app:
         yield app
-
-
-@pytest.fixture
-def sam(telegram: FakeTelegram) -> User:
-    return telegram.add_user("Sam", started=True)
-
-
-@pytest.fixture
-def ops(telegram: FakeTelegram, sam: User) -> Chat:
-    return telegram.add_group("ops", sam)
 
 
 def heard(app: Listener) -> ptb.Message:

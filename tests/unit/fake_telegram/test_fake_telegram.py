@@ -1,6 +1,5 @@
 """The fake Telegram, asked by python-telegram-bot itself: what the bot says, changes and takes away."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -8,38 +7,11 @@ import telegram as ptb
 from telegram.error import Forbidden, InvalidToken
 
 from core.testing import ManualClock
-from tests.fakes.telegram import Chat, FakeTelegram, User, fake_telegram
-from tests.fakes.telegram.listening import client, error_of, shown
+from tests.fakes.telegram import Chat, FakeTelegram, User
+from tests.fakes.telegram.listening import error_of, shown
 
 APPROVE = ptb.InlineKeyboardMarkup([[ptb.InlineKeyboardButton("Approve", callback_data="approve:t")]])
 DECLINE = ptb.InlineKeyboardMarkup([[ptb.InlineKeyboardButton("Decline", callback_data="decline:t")]])
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-async def telegram(clock: ManualClock) -> AsyncIterator[FakeTelegram]:
-    async with fake_telegram(clock=clock) as telegram:
-        yield telegram
-
-
-@pytest.fixture
-async def bot(telegram: FakeTelegram) -> AsyncIterator[ptb.Bot]:
-    async with client(telegram) as bot:
-        yield bot
-
-
-@pytest.fixture
-def sam(telegram: FakeTelegram) -> User:
-    return telegram.add_user("Sam", started=True)
-
-
-@pytest.fixture
-def ops(telegram: FakeTelegram, sam: User) -> Chat:
-    return telegram.add_group("ops", sam)
 
 
 # ── who asks ─────────────────────────────────────────────────────────────────────────────────

@@ -1,7 +1,6 @@
 """How the fake Telegram tells the bot what happens: by webhook or polling, again, late, and out of order."""
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import aiohttp
 import pytest
@@ -10,7 +9,7 @@ from aiohttp import web
 from telegram.error import Conflict
 
 from core.testing import ManualClock
-from tests.fakes.telegram import SECRET_HEADER, Chat, FakeTelegram, User, fake_telegram
+from tests.fakes.telegram import SECRET_HEADER, FakeTelegram, User
 from tests.fakes.telegram.listening import client, error_of, listening
 
 WEBHOOK_ACTIVE = (
@@ -18,33 +17,6 @@ WEBHOOK_ACTIVE = (
     "use deleteWebhook to delete the webhook first"
 )
 OTHER = "Conflict: terminated by other getUpdates request; make sure that only one bot instance is running"
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-async def telegram(clock: ManualClock) -> AsyncIterator[FakeTelegram]:
-    async with fake_telegram(clock=clock) as telegram:
-        yield telegram
-
-
-@pytest.fixture
-async def bot(telegram: FakeTelegram) -> AsyncIterator[ptb.Bot]:
-    async with client(telegram) as bot:
-        yield bot
-
-
-@pytest.fixture
-def sam(telegram: FakeTelegram) -> User:
-    return telegram.add_user("Sam", started=True)
-
-
-@pytest.fixture
-def ops(telegram: FakeTelegram, sam: User) -> Chat:
-    return telegram.add_group("ops", sam)
 
 
 # ── by webhook ───────────────────────────────────────────────────────────────────────────────

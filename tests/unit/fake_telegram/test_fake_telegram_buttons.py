@@ -1,6 +1,5 @@
 """Buttons, their answers, and the command menu of the fake Telegram, within Telegram's limits."""
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -8,43 +7,10 @@ import telegram as ptb
 from aiohttp import web
 
 from core.testing import ManualClock
-from tests.fakes.telegram import Answer, Chat, FakeTelegram, Json, Message, User, fake_telegram
-from tests.fakes.telegram.listening import Listener, client, error_of, listening, shown
+from tests.fakes.telegram import Answer, Chat, FakeTelegram, Json, Message, User
+from tests.fakes.telegram.listening import Listener, error_of, shown
 
 TOO_OLD = "Query is too old and response timeout expired or query id is invalid"
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-@pytest.fixture
-async def telegram(clock: ManualClock) -> AsyncIterator[FakeTelegram]:
-    async with fake_telegram(clock=clock) as telegram:
-        yield telegram
-
-
-@pytest.fixture
-async def bot(telegram: FakeTelegram) -> AsyncIterator[ptb.Bot]:
-    async with client(telegram) as bot:
-        yield bot
-
-
-@pytest.fixture
-async def app(bot: ptb.Bot) -> AsyncIterator[Listener]:
-    async with listening(bot) as app:
-        yield app
-
-
-@pytest.fixture
-def sam(telegram: FakeTelegram) -> User:
-    return telegram.add_user("Sam", started=True)
-
-
-@pytest.fixture
-def ops(telegram: FakeTelegram, sam: User) -> Chat:
-    return telegram.add_group("ops", sam)
 
 
 @pytest.fixture

@@ -1,35 +1,16 @@
 """The fake Telegram's entities: refused where they make no sense, dropped with a fault where they clash."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 import telegram as ptb
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.telegram import FakeTelegram, Json, User, fake_telegram
+from tests.fakes.telegram import FakeTelegram, Json, User
 from tests.fakes.telegram.entities import formatted
-from tests.fakes.telegram.listening import client, error_of, shown
+from tests.fakes.telegram.listening import error_of, shown
 from tests.fakes.telegram.text import units
 
 SMILE = "😀"
-
-
-@pytest.fixture
-async def telegram() -> AsyncIterator[FakeTelegram]:
-    async with fake_telegram() as telegram:
-        yield telegram
-
-
-@pytest.fixture
-async def bot(telegram: FakeTelegram) -> AsyncIterator[ptb.Bot]:
-    async with client(telegram) as bot:
-        yield bot
-
-
-@pytest.fixture
-def sam(telegram: FakeTelegram) -> User:
-    return telegram.add_user("Sam", started=True)
 
 
 def mark(kind: str, offset: int, length: int, **more: str) -> Json:
