@@ -1,19 +1,15 @@
 """The shop in Telegram as it runs: web and worker as processes over a database, a fake Telegram in front."""
 
-import asyncio
-from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from adapters.telegram.client import SURFACE
-from core.audit import verify
 from core.people import Account, Organization
-from core.ports import Query, Story
-from tests.acceptance.command_line import CommandLine, command_line
-from tests.acceptance.shop import ORG, PAST, U1, U2
-from tests.acceptance.slack_processes import ASKED, Running, Web
+from tests.acceptance.command_line import command_line
+from tests.acceptance.processes import ASKED, Town, Web
+from tests.acceptance.shop import ORG, U1, U2
 from tests.contract.factories import AUDIT_KEY
 from tests.contract.planted_sql import SqlPlanted
 from tests.fakes.telegram import Chat, FakeTelegram, Message, Said, User, fake_telegram
@@ -24,13 +20,10 @@ HOOK = f"{PUBLIC_URL}/telegram/updates"
 
 
 @dataclass(kw_only=True, slots=True)
-class TelegramTown:
+class TelegramTown(Town):
     """*ada* and *ben*: an owner and an approver, in *ops* and alone with the bot."""
 
     telegram: FakeTelegram
-    line: CommandLine
-    planted: SqlPlanted
-    started: list[Running] = field(default_factory=list)
     ada: User = field(init=False)
     ben: User = field(init=False)
     ops: Chat = field(init=False)
@@ -48,7 +41,7 @@ class TelegramTown:
         """A web process to which Telegram sends from here on, by what it said itself."""
         web = await self._opened(PUBLIC_URL=PUBLIC_URL)
         await web.tells(f"Telegram sends updates to {HOOK}")
-        self.telegram.bot_url = address(web.port)
+        self.telegram.bot_url = web.address
         return web
 
     async def asking_web(self) -> Web:
@@ -56,30 +49,9 @@ class TelegramTown:
         return await self._opened()
 
     async def _opened(self, **env: str) -> Web:
-        web = Web(await self.line.with_env(**env).start("web"))
-        self.started.append(web)
-        web.port = int((await web.tells("web listens on")).rpartition(":")[2])
+        web = await self.listening(**env)
         await web.tells("web is open")
         return web
-
-    async def worker(self) -> Running:
-        """A worker that goes on."""
-        worker = Running(await self.line.start("worker", "--no-posts"))
-        self.started.append(worker)
-        await worker.tells(" works")
-        return worker
-
-    async def works(self) -> None:
-        """A worker has done what can be done without a person, and it is in Telegram."""
-        said = await self.line.run("worker", "--until-idle", "--no-posts")
-        assert (said.status, " ERROR " in said.err) == (0, False), said.err
-
-    async def time_passes(self) -> None:
-        """Whoever was killed is not waited for any longer: their leases are over, what they took is due."""
-        for lease in await self.planted.table("leases"):
-            await self.planted.update("leases", {"expires_at": PAST}, name=lease["name"])
-        await self.planted.update("posts", {"due_at": PAST}, state="sending")
-        await self.planted.delete("rates")
 
     # ── what is there ────────────────────────────────────────────────────────────────────────
 
@@ -103,54 +75,10 @@ class TelegramTown:
         """Somebody asks for updates, and has all that there were."""
         await self.telegram.wait_for(lambda: self.telegram.polled and not self.telegram.pending, seconds=20)
 
-    @property
-    def refunds(self) -> list[tuple[str, str]]:
-        return self.line.refunds
-
-    async def stories(self) -> list[Story]:
-        """Of every task, oldest first."""
-        ledger = self.planted.store.ledger
-        found = sorted(await ledger.find(ORG, Query()), key=lambda task: task.number)
-        return [await ledger.story(task.ref) for task in found]
-
-    async def is_whole(self) -> bool:
-        """The audit trail has all that was done."""
-        ledger = self.planted.store.ledger
-        sealed, loose = await ledger.audit(ORG, 0, 100_000), await ledger.unsealed(ORG, 100_000)
-        return verify(AUDIT_KEY, sealed, loose, await ledger.head(ORG)).whole
-
-
-def address(port: int) -> str:
-    return f"http://127.0.0.1:{port}"
-
 
 def in_telegram(telegram: FakeTelegram) -> dict[str, str]:
     """What a process is told of *telegram*."""
     return {"TELEGRAM_BOT_TOKEN": telegram.token, "TELEGRAM_API_URL": telegram.api_url}
-
-
-@asynccontextmanager
-async def dying(town: TelegramTown, web: Web) -> AsyncIterator[None]:
-    """Telegram's requests reach *web*, which is killed once it answers the first: no answer gets back."""
-
-    async def taken(reader: StreamReader, writer: StreamWriter) -> None:
-        try:
-            from_web, to_web = await asyncio.open_connection("127.0.0.1", web.port)
-            head = await reader.readuntil(b"\r\n\r\n")
-            lines = head.decode().lower().splitlines()
-            length = next(int(line.partition(":")[2]) for line in lines if line.startswith("content-length"))
-            to_web.write(head + await reader.readexactly(length))
-            assert (await from_web.read(12)) == b"HTTP/1.1 200"
-            await web.dies()
-            to_web.close()
-        except ConnectionError:
-            pass  # it was killed by then
-        writer.close()
-
-    between = await asyncio.start_server(taken, "127.0.0.1", 0)
-    async with between:
-        town.telegram.bot_url = address(between.sockets[0].getsockname()[1])
-        yield
 
 
 @asynccontextmanager
@@ -164,15 +92,10 @@ async def telegram_town(url: str, folder: Path) -> AsyncIterator[TelegramTown]:
             AUDIT_KEY=AUDIT_KEY.decode(), PORT="0", **in_telegram(telegram)
         )
         town = TelegramTown(telegram=telegram, line=line, planted=planted)
-        closing.push_async_callback(_all_gone, town)
+        closing.push_async_callback(town.ends)
         await town.people()
         yield town
-        await _all_gone(town)
+        await town.ends()
         assert await town.is_whole()
         assert telegram.faults == []
-        assert [line for one in town.started for line in one.lines if " ERROR " in line] == []
-
-
-async def _all_gone(town: TelegramTown) -> None:
-    for one in town.started:
-        await one.dies()
+        assert town.errors() == []

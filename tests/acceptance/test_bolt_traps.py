@@ -29,9 +29,10 @@ from bot.serving import PATHS
 from core.parks import ParkState
 from core.testing import calls, says
 from tests.acceptance.command_line import ROOT
+from tests.acceptance.processes import Web, without
 from tests.acceptance.shop import PAST, REFUND_SCRIPT, REFUNDED
 from tests.acceptance.slack_office import SlackOffice, slack_office, words_of
-from tests.acceptance.slack_processes import Web, town_at, without
+from tests.acceptance.slack_processes import EVENTS, town_at
 from tests.conftest import Templates, migrated
 from tests.contract.planted_memory import MemoryPlanted
 from tests.contract.planted_sql import SqlPlanted
@@ -590,7 +591,7 @@ async def test_variables_that_bolt_would_read_make_no_files_and_change_nothing(
         town.started.append(web)
         web.port = int((await web.tells("web listens on")).rpartition(":")[2])
         await web.tells("web is open")
-        town.slack.bot_url = web.url
+        town.slack.bot_url = web.address + EVENTS
         card = await town.parked()
         await town.slack.clicks(town.ada, card, "approve")
         await town.works()

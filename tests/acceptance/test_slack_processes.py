@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from asyncio import StreamReader, StreamWriter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,15 +11,16 @@ import pytest
 from core.parks import ParkState
 from core.tasks import TaskState
 from tests.acceptance.command_line import command_line
+from tests.acceptance.processes import ASKED, PAID, Web, unanswered
 from tests.acceptance.slack_office import words_of
-from tests.acceptance.slack_processes import ASKED, PAID, Town, Web, told, town_at
+from tests.acceptance.slack_processes import EVENTS, SlackTown, told, town_at
 from tests.acceptance.test_web_process import Away
 from tests.fakes.slack import Delivery, hangs
 from tests.wire import refuses, request, wire
 
 
 @pytest.fixture
-async def town(migrated_url: str, tmp_path: Path) -> AsyncIterator[Town]:
+async def town(migrated_url: str, tmp_path: Path) -> AsyncIterator[SlackTown]:
     """People in Slack over each database, no process running yet."""
     async with town_at(migrated_url, tmp_path) as made:
         yield made
@@ -30,7 +30,7 @@ async def town(migrated_url: str, tmp_path: Path) -> AsyncIterator[Town]:
 
 
 @pytest.mark.rule("C6", "K17", "K20", "K26", "I1")
-async def test_from_a_mention_to_the_report_and_the_card_is_edited_to_its_end(town: Town) -> None:
+async def test_from_a_mention_to_the_report_and_the_card_is_edited_to_its_end(town: SlackTown) -> None:
     web, worker = await town.web(), await town.worker()
     asked = await town.asked()
     card = await town.slack.wait_for(lambda: town.cards[0])
@@ -46,7 +46,7 @@ async def test_from_a_mention_to_the_report_and_the_card_is_edited_to_its_end(to
 
 
 @pytest.mark.rule("C8", "K20")
-async def test_an_edit_through_the_form_runs_as_it_was_edited(town: Town) -> None:
+async def test_an_edit_through_the_form_runs_as_it_was_edited(town: SlackTown) -> None:
     await town.web()
     card = await town.parked()
     await town.slack.clicks(town.ada, card, "edit")
@@ -63,7 +63,7 @@ async def test_an_edit_through_the_form_runs_as_it_was_edited(town: Town) -> Non
 
 
 @pytest.mark.rule("K23", "I21")
-async def test_an_event_that_was_acknowledged_outlives_the_process_that_took_it(town: Town) -> None:
+async def test_an_event_that_was_acknowledged_outlives_the_process_that_took_it(town: SlackTown) -> None:
     web = await town.web()
     asked = await town.asked()
     await web.dies()
@@ -74,31 +74,15 @@ async def test_an_event_that_was_acknowledged_outlives_the_process_that_took_it(
 
 
 @asynccontextmanager
-async def dying(town: Town, web: Web) -> AsyncIterator[None]:
+async def dying(town: SlackTown, web: Web) -> AsyncIterator[None]:
     """Slack's requests reach *web*, which is killed when it has answered the first: no answer gets back."""
-
-    async def taken(reader: StreamReader, writer: StreamWriter) -> None:
-        try:
-            from_web, to_web = await asyncio.open_connection("127.0.0.1", web.port)
-            head = await reader.readuntil(b"\r\n\r\n")
-            lines = head.decode().lower().splitlines()
-            length = next(int(line.partition(":")[2]) for line in lines if line.startswith("content-length"))
-            to_web.write(head + await reader.readexactly(length))
-            assert (await from_web.read(12)) == b"HTTP/1.1 200"
-            await web.dies()
-            to_web.close()
-        except ConnectionError:
-            pass  # it was killed by then
-        writer.close()
-
-    between = await asyncio.start_server(taken, "127.0.0.1", 0)
-    async with between:
-        town.slack.bot_url = f"http://127.0.0.1:{between.sockets[0].getsockname()[1]}/slack/events"
+    async with unanswered(web) as address:
+        town.slack.bot_url = address + EVENTS
         yield
 
 
 @pytest.mark.rule("K22", "I21")
-async def test_an_event_whose_acknowledgement_was_lost_comes_again_and_is_one_task(town: Town) -> None:
+async def test_an_event_whose_acknowledgement_was_lost_comes_again_and_is_one_task(town: SlackTown) -> None:
     async with dying(town, await town.web()):
         said = await town.slack.says(town.ada, town.ops, ASKED, mention=True)
     assert {delivery.status for delivery in said.deliveries} == {None}
@@ -114,7 +98,7 @@ async def test_an_event_whose_acknowledgement_was_lost_comes_again_and_is_one_ta
 @pytest.mark.rule("K22", "K25", "I1", "I21")
 @pytest.mark.parametrize("answer", ["came", "was lost"])
 async def test_a_click_that_was_decided_is_decided_once_though_its_process_is_gone(
-    town: Town, answer: str
+    town: SlackTown, answer: str
 ) -> None:
     web = await town.web()
     card = await town.parked()
@@ -139,7 +123,7 @@ async def test_a_click_that_was_decided_is_decided_once_though_its_process_is_go
 # ── the worker is killed ─────────────────────────────────────────────────────────────────────
 
 
-async def orphaned(town: Town) -> None:
+async def orphaned(town: SlackTown) -> None:
     """A card is in Slack, and the worker that posted it was killed before it heard so."""
     worker = await town.worker()
     release = asyncio.Event()
@@ -153,7 +137,9 @@ async def orphaned(town: Town) -> None:
 
 
 @pytest.mark.rule("K18", "K19", "K20")
-async def test_a_card_that_nobody_knows_of_counts_when_it_is_pressed_and_is_edited_then(town: Town) -> None:
+async def test_a_card_that_nobody_knows_of_counts_when_it_is_pressed_and_is_edited_then(
+    town: SlackTown,
+) -> None:
     await town.web()
     await orphaned(town)
     (card,) = town.cards
@@ -165,7 +151,7 @@ async def test_a_card_that_nobody_knows_of_counts_when_it_is_pressed_and_is_edit
 
 
 @pytest.mark.rule("K18", "I1")
-async def test_of_two_cards_of_one_call_either_works_once(town: Town) -> None:
+async def test_of_two_cards_of_one_call_either_works_once(town: SlackTown) -> None:
     await town.web()
     await orphaned(town)
     await town.works()
@@ -184,12 +170,12 @@ async def test_of_two_cards_of_one_call_either_works_once(town: Town) -> None:
 
 
 @pytest.mark.rule("K21", "K22")
-async def test_told_to_stop_it_answers_what_is_in_flight_and_what_it_owes_in_private(town: Town) -> None:
+async def test_told_to_stop_it_answers_what_is_in_flight_and_what_it_owes_in_private(town: SlackTown) -> None:
     web = await town.web()
     card = await town.parked()
     town.slack.bot_url = "http://127.0.0.1:9/slack/events"  # nobody hears of this one yet
     said = await town.slack.says(town.ada, town.ops, "/new refund the poster", mention=True)
-    town.slack.bot_url = web.url
+    town.slack.bot_url = web.address + EVENTS
     opens, tells = asyncio.Event(), asyncio.Event()
     town.slack.breaks("views.open", hangs(opens))
     town.slack.breaks("chat.postEphemeral", hangs(tells))
@@ -224,20 +210,20 @@ async def test_told_to_stop_it_answers_what_is_in_flight_and_what_it_owes_in_pri
 
 
 @pytest.mark.rule("K21", "I21", "I1")
-async def test_two_web_processes_share_nothing_but_the_database(town: Town) -> None:
+async def test_two_web_processes_share_nothing_but_the_database(town: SlackTown) -> None:
     one, other = await town.web(), await town.web()
-    town.slack.bot_url = one.url
+    town.slack.bot_url = one.address + EVENTS
     said = await town.slack.says(town.ada, town.ops, ASKED, mention=True)
-    town.slack.bot_url = other.url
+    town.slack.bot_url = other.address + EVENTS
     for delivery in said.deliveries:
         assert (await town.slack.redelivers(delivery)).status == 200
     await town.works()
     (card,) = town.cards
     await town.slack.clicks(town.ada, card, "edit")
-    town.slack.bot_url = one.url
+    town.slack.bot_url = one.address + EVENTS
     await town.slack.submits(town.ada, {"amount": "5"})
     form = next(d for d in reversed(town.slack.deliveries) if d.payload.get("type") == "view_submission")
-    town.slack.bot_url = other.url
+    town.slack.bot_url = other.address + EVENTS
     assert (await town.slack.delivers(form.sent, form.headers)).status == 200
     await town.slack.clicks(town.ben, card, "approve")
     await town.works()
@@ -246,12 +232,12 @@ async def test_two_web_processes_share_nothing_but_the_database(town: Town) -> N
 
 
 @pytest.mark.rule("I1")
-async def test_a_click_in_each_of_two_processes_at_once_is_one_decision(town: Town) -> None:
+async def test_a_click_in_each_of_two_processes_at_once_is_one_decision(town: SlackTown) -> None:
     one, other = await town.web(), await town.web()
     card = await town.parked()
 
     async def presses(web: Web, by: str) -> Delivery:
-        town.slack.bot_url = web.url
+        town.slack.bot_url = web.address + EVENTS
         return await town.slack.clicks(by, card, "approve")
 
     both = await asyncio.gather(presses(one, town.ada.id), presses(other, town.ben.id))
@@ -272,7 +258,7 @@ async def away(migrated_url: str, tmp_path: Path) -> AsyncIterator[Away]:
 
 @pytest.mark.rule("K21")
 async def test_an_event_that_came_while_the_database_was_away_is_taken_when_slack_sends_it_again(
-    away: Away, town: Town
+    away: Away, town: SlackTown
 ) -> None:
     town.line = town.line.with_env(DATABASE_URL=away.url)
     web = await town.listens()
@@ -291,16 +277,16 @@ async def test_an_event_that_came_while_the_database_was_away_is_taken_when_slac
 
 
 @pytest.mark.rule("K21", "I21")
-async def test_a_new_web_process_takes_over_what_was_begun_with_the_old_one(town: Town) -> None:
+async def test_a_new_web_process_takes_over_what_was_begun_with_the_old_one(town: SlackTown) -> None:
     old = await town.web()
     card = await town.parked()
     new = await town.web()  # before the old one is gone, as a platform deploys
-    town.slack.bot_url = old.url
+    town.slack.bot_url = old.address + EVENTS
     await town.slack.clicks(town.ada, card, "edit")
     old.stop()
     await refuses(old.port)
     said = await town.slack.says(town.ben, town.ops, "hello", mention=True)  # to nobody: Slack tries again
-    town.slack.bot_url = new.url
+    town.slack.bot_url = new.address + EVENTS
     for delivery in said.deliveries:
         assert delivery.status is None and (await town.slack.redelivers(delivery)).status == 200
     await town.slack.submits(town.ada, {"amount": "7"})
@@ -312,7 +298,7 @@ async def test_a_new_web_process_takes_over_what_was_begun_with_the_old_one(town
 
 @pytest.mark.rule("K21", "I21")
 @pytest.mark.parametrize("database_kind", ["postgres"], indirect=True)
-async def test_of_two_workers_one_sends_and_the_other_takes_over_when_it_leaves(town: Town) -> None:
+async def test_of_two_workers_one_sends_and_the_other_takes_over_when_it_leaves(town: SlackTown) -> None:
     await town.web()
     old, new = await town.worker(), await town.worker()
     asked = await town.asked()

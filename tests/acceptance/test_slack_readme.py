@@ -9,8 +9,8 @@ import yaml
 from adapters.slack.heard.bolt import COMMAND, MAKE_A_TASK
 from adapters.slack.installed.scopes import SCOPES
 from tests.acceptance.command_line import command_line
+from tests.acceptance.processes import Running, Web
 from tests.acceptance.slack_office import words_of
-from tests.acceptance.slack_processes import Running, Web
 from tests.contract.factories import AUDIT_KEY
 from tests.fakes.slack import SIGNING_SECRET, fake_slack
 
@@ -68,7 +68,7 @@ async def test_a_new_user_gets_from_the_readme_to_an_approved_card(migrated_url:
         closing.push_async_callback(web.dies)
         web.port = int((await web.tells("web listens on")).rpartition(":")[2])
         await web.tells("web is open")
-        slack.bot_url = web.url
+        slack.bot_url = f"{web.address}/slack/events"
         worker = Running(await line.start("worker", "--no-posts"))
         closing.push_async_callback(worker.dies)
 

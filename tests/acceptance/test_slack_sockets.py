@@ -12,9 +12,10 @@ import pytest
 from adapters.slack.heard.socket import LEASE, SocketMode
 from core.parks import ParkState
 from core.testing import says
+from tests.acceptance.processes import PAID, Running, without
 from tests.acceptance.shop import PAST, REFUND_SCRIPT, REFUNDED, HandClock
 from tests.acceptance.slack_office import SlackOffice, answered, slack_office
-from tests.acceptance.slack_processes import PAID, Running, Town, told, town_at, without
+from tests.acceptance.slack_processes import SlackTown, told, town_at
 from tests.conftest import Templates, migrated
 from tests.contract.planted import Planted
 from tests.contract.planted_sql import SqlPlanted
@@ -25,14 +26,14 @@ from tests.postgres import Server
 
 
 @pytest.fixture
-async def town(migrated_url: str, tmp_path: Path) -> AsyncIterator[Town]:
+async def town(migrated_url: str, tmp_path: Path) -> AsyncIterator[SlackTown]:
     """People in Slack, which reaches nobody but by a socket: no process has said where it listens."""
     async with town_at(migrated_url, tmp_path, SLACK_APP_TOKEN=APP_TOKEN) as made:
         made.slack.by_socket = True
         yield made
 
 
-async def opened(town: Town) -> Running:
+async def opened(town: SlackTown) -> Running:
     """A web process that has the socket."""
     before = len(town.slack.sockets.opened)
     web = await town.web()
@@ -47,7 +48,7 @@ async def lease(planted: Planted) -> dict[str, Any]:
 
 @pytest.mark.rule("C6", "C8", "K20", "I1")
 async def test_from_a_mention_to_the_report_by_socket_and_on_leaving_it_is_closed_and_free(
-    town: Town,
+    town: SlackTown,
 ) -> None:
     web = await opened(town)
     asked = await town.asked()
@@ -71,7 +72,7 @@ async def test_from_a_mention_to_the_report_by_socket_and_on_leaving_it_is_close
 @pytest.mark.rule("K23", "I1")
 @pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 async def test_a_second_process_has_the_socket_once_the_first_was_killed_and_its_lease_is_over(
-    town: Town,
+    town: SlackTown,
 ) -> None:
     first = await opened(town)
     await town.asked()

@@ -17,8 +17,8 @@ from adapters.telegram.heard.polling import LEASE, LEASE_SECONDS, PAUSE_SECONDS,
 from adapters.telegram.heard.setup import Setup
 from core.ports import Query
 from core.testing import ManualClock, says
+from tests.acceptance.processes import without
 from tests.acceptance.shop import ORG, REFUND_SCRIPT, REFUNDED
-from tests.acceptance.slack_processes import without
 from tests.acceptance.telegram_office import SECRET, TelegramOffice, face, telegram_office
 from tests.conftest import Templates, migrated
 from tests.contract.planted_memory import MemoryPlanted

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -11,15 +12,14 @@ from adapters.telegram.client import SURFACE
 from adapters.telegram.heard.buttons import GOES_ON
 from core.parks import ParkState
 from core.people import Account
+from tests.acceptance.processes import ASKED, PAID, Web, unanswered
 from tests.acceptance.shop import U1, U2
 from tests.acceptance.slack_office import words_of
-from tests.acceptance.slack_processes import ASKED, PAID, town_at
+from tests.acceptance.slack_processes import town_at
 from tests.acceptance.telegram_processes import (
     HOOK,
     PUBLIC_URL,
     TelegramTown,
-    address,
-    dying,
     in_telegram,
     telegram_town,
 )
@@ -28,6 +28,14 @@ from tests.wire import refuses, request, wire
 
 on_sqlite = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=True)
 on_postgres = pytest.mark.parametrize("database_kind", ["postgres"], indirect=True)
+
+
+@asynccontextmanager
+async def dying(town: TelegramTown, web: Web) -> AsyncIterator[None]:
+    """Telegram's requests reach *web*, which is killed once it answers the first: no answer gets back."""
+    async with unanswered(web) as address:
+        town.telegram.bot_url = address
+        yield
 
 
 @pytest.fixture
@@ -207,7 +215,7 @@ async def test_one_process_is_in_slack_and_telegram_and_what_is_decided_in_one_e
             await town.planted.account(person, Account(surface=SURFACE, ref=str(user.id)))
         web = await town.web()
         await web.tells("Telegram sends updates to")
-        telegram.bot_url = address(web.port)
+        telegram.bot_url = web.address
         card = await town.parked()
         await telegram.says(ben, ben, "/show t-1.2")
         (shown,) = [message for message in telegram.said(ben) if message.labels]

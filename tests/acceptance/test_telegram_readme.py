@@ -5,7 +5,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from tests.acceptance.command_line import command_line
-from tests.acceptance.slack_processes import Running, Web
+from tests.acceptance.processes import Running, Web
 from tests.contract.factories import AUDIT_KEY
 from tests.fakes.telegram import fake_telegram
 

@@ -20,8 +20,8 @@ from core.parks import DecisionKind
 from core.ports import Query
 from core.tasks import MessageKind, TaskState
 from core.testing import says
+from tests.acceptance.processes import without
 from tests.acceptance.shop import ORG, REFUND_SCRIPT, REFUNDED, U2
-from tests.acceptance.slack_processes import without
 from tests.acceptance.telegram_office import SECRET, TelegramOffice, telegram_office
 from tests.conftest import Templates, migrated
 from tests.contract.planted_memory import MemoryPlanted
