@@ -113,7 +113,7 @@ class Answer:
     *done*: what was pressed is done, and its card says all that the words say. *asks*: what is still to be
     said before it is done. *form*: the fields to edit. *about*: the code of the call that it is about.
     *pages*: the whole of what a card had no room for; who was shown them (`Front.saw`) may approve it.
-    *alone*: its words, too, are for nobody else who may read along.
+    *alone*: its words, too, are for nobody else who may read along. *unknown*: nobody knows its sender here.
     """
 
     words: str = ""
@@ -125,6 +125,7 @@ class Answer:
     about: str = ""
     pages: tuple[str, ...] = ()
     alone: bool = False
+    unknown: bool = False
 
 
 SILENCE: Final = Answer()

@@ -61,7 +61,16 @@ class BadArguments(GatepostError):
     def __init__(self, problems: Mapping[str, str]) -> None:
         """*problems*: what is wrong, by field; the empty name stands for the arguments as a whole."""
         self.problems = dict(problems)
-        super().__init__("; ".join(f"{k}: {v}" if k else v for k, v in problems.items()))
+        super().__init__("; ".join(self._said))
+
+    @property
+    def lines(self) -> str:
+        """What is wrong, a line for each field."""
+        return "\n".join(self._said)
+
+    @property
+    def _said(self) -> list[str]:
+        return [f"{name}: {words}" if name else words for name, words in self.problems.items()]
 
 
 # the owner

@@ -5,8 +5,7 @@ request, and answered to its sender alone. Nothing here knows a platform: what a
 parsed comes in, and words or views go out. Prose never decides (rule 6).
 """
 
-import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
@@ -15,7 +14,7 @@ from core.answers import answer_to, code_of, decided_words, edited_by, looked_up
 from core.approvers import may_decide, why_not
 from core.around import routed
 from core.cards import Verb, pages
-from core.chat import LONGEST_WORDS, SILENCE, Answer, Attachment, ChatMessage, Press, Typed
+from core.chat import LONGEST_WORDS, SILENCE, Answer, ChatMessage, Press, Typed
 from core.commanded import Commanded, joined
 from core.commands import joining, parse
 from core.decisions import Answering, Desk
@@ -30,6 +29,16 @@ from core.errors import (
 from core.forms import Form, form
 from core.ids import EventKey, Token
 from core.intake import find_task, may_stop
+from core.meant import (
+    decision_of,
+    is_chatter,
+    is_to_us,
+    looks_decided,
+    still_asked,
+    suggested,
+    told_unread,
+    words_of,
+)
 from core.moves.people import Decision
 from core.parks import Choice, DecisionKind, Park, ParkKind, ParkState
 from core.people import Account, Person
@@ -38,7 +47,6 @@ from core.proposals import storable
 from core.rendering import Rendering, View, card_with, pairs_of, place
 from core.route import (
     Blank,
-    ChatKind,
     Join,
     Open,
     Routed,
@@ -52,6 +60,7 @@ from core.shown import ROOM, Room
 from core.standing import held_back
 from core.tasks import Json, Task
 from core.visible import line
+from core.wording import sentence
 from core.work import Duplicate, Event, EventKind
 
 Does: TypeAlias = Callable[[Press, Person, ParkView], Awaitable[Answer]]
@@ -61,10 +70,6 @@ APPROVE: Final = Decision(kind=DecisionKind.APPROVE)
 UNKNOWN = "I don't know you here. Ask an owner for an invitation, and say `join` with its code."
 GONE = "This button is no longer valid. `pending` shows what waits."
 NOT_OURS: Final = "it is not for us"
-DECIDING = frozenset({"approve", "approved", "yes", "ok", "okay", "go ahead", "decline", "declined", "no"})
-"""The whole of a message that looks like a decision, and is none (bad-inputs.md 47)."""
-_COMMAND = re.compile(r"/?(?:approve|edit|decline|revise|settle)\s+`?t-\d", re.IGNORECASE)
-"""The beginning of a command that was said as a message."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,12 +93,12 @@ class Front:
         What no person wrote, an older message's new text, and chatter that is not for us start nothing.
         Raises StoreError, the message unstored: its surface must not acknowledge it.
         """
-        if message.by_bot or message.edited or _is_chatter(message):
+        if message.by_bot or message.edited or is_chatter(message):
             return SILENCE
         try:
             who = await self.desk.store.people.by_account(message.account)
         except InSeveral as error:
-            return Answer(words=sentence(str(error))) if _is_to_us(message) else SILENCE
+            return Answer(words=sentence(str(error))) if is_to_us(message) else SILENCE
         return await self.said_by(who, message)
 
     async def said_by(self, who: Person | None, message: ChatMessage) -> Answer:
@@ -102,7 +107,7 @@ class Front:
         if who is not None:
             told, nothing = await self._heard(body, who)
         else:  # whoever talks in a thread that may not be ours is left in peace
-            told, nothing = UNKNOWN if _is_to_us(message) else "", "nobody here knows its writer"
+            told, nothing = UNKNOWN if is_to_us(message) else "", "nobody here knows its writer"
         if nothing is not None:
             body["nothing"] = nothing
         # what people say to each other is not ours to keep, nor what somebody says whom nobody knows
@@ -118,12 +123,12 @@ class Front:
             with suppress(StoreError):  # whoever looks into the inbox next does the same
                 await self.desk.store.inbox.settle(key, Ignored())
         heard = who is not None and nothing != NOT_OURS
-        unread = _unread(message.attachments) if heard else ""
-        return self._shown(Answer(words=f"{unread} {told}".strip()))
+        unread = told_unread(message.attachments) if heard else ""
+        return self._shown(Answer(words=f"{unread} {told}".strip(), unknown=who is None and bool(told)))
 
     async def _body(self, message: ChatMessage, who: Person | None) -> dict[str, Json]:
         """The inbox row's: what `around` and `intake` read. A task's code that it begins with is apart."""
-        place, text, number = message.place, _whole(message), number_named(message.text)
+        place, text, number = message.place, words_of(message), number_named(message.text)
         named = None
         if who is not None and number is not None:
             named = await find_task(self.desk.store.ledger, who.org, number)
@@ -167,7 +172,7 @@ class Front:
                 return f"{task.code} is not yours to stop.", "it is not theirs to stop"
             case Stop(task=task):
                 return f"{task.code} has ended already." if task.ended else f"{task.code} stops.", None
-            case Join(task=task) if _looks_decided(text):
+            case Join(task=task) if looks_decided(text):
                 return await self._pointed(task, who), None
             case Open(agent=agent):
                 return await held_back(self.desk.store.people, who.org, self.desk.agent(agent)) or "", None
@@ -237,7 +242,7 @@ class Front:
         """What *does* answers for *who* on the park of *press*, or why it is not for them."""
         if who is None:
             await self._refused(press.token, press.account, None, "nobody here knows them")
-            return Answer(words=UNKNOWN)
+            return Answer(words=UNKNOWN, unknown=True)
         try:
             view = await self.desk.find(who, press.token)
             return self._shown(await does(press, who, view))
@@ -275,11 +280,11 @@ class Front:
             case Verb.APPROVE_REST:
                 return await self._approved_rest(by, view)
             case Verb.ANSWER if press.suggestion is not None:
-                press = replace(press, words=_suggested(view, press.suggestion))
+                press = replace(press, words=suggested(view, press.suggestion))
             case Verb.EDIT if press.fields is None:
                 await self._may_begin(by, view, press)
                 return Answer(form=shown_form(self.desk, self._form(view)), about=code_of(view))
-        if (asks := _asks(press)) is not None:
+        if (asks := still_asked(press)) is not None:
             await self._may_begin(by, view, press)
             return Answer(asks=asks, about=code_of(view))
         changes = None
@@ -410,7 +415,7 @@ class Front:
     async def typed_by(self, who: Person | None, typed: Typed) -> Answer:
         """The same, whoever typed it known to be *who*."""
         if who is None:
-            return Answer(words=UNKNOWN)
+            return Answer(words=UNKNOWN, unknown=True)
         if len(typed.text) > LONGEST_WORDS:  # cut, it would say something else
             return Answer(words=f"A command has at most {LONGEST_WORDS:,} characters; nothing is done.")
         commanded = Commanded(
@@ -421,22 +426,9 @@ class Front:
         except StoreError:
             raise
         except BadArguments as error:
-            return self._shown(Answer(words=problems_in_words(error)))
+            return self._shown(Answer(words=error.lines))
         except GatepostError as error:
             return self._shown(Answer(words=sentence(str(error))))
-
-
-def decision_of(press: Press) -> Decision:
-    """What *press* says to its park. Raises DecisionError for a verb nobody knows any more."""
-    words = storable(press.words.strip(), LONGEST_WORDS) if press.words and press.words.strip() else None
-    match press.verb:
-        case Verb.DECLINE_STOP:
-            return Decision(kind=DecisionKind.DECLINE, reason=words, and_stop=True)
-        case Verb.APPROVE | Verb.EDIT | Verb.DECLINE | Verb.REVISE | Verb.ANSWER | Verb.CONNECTED:
-            return Decision(kind=DecisionKind(press.verb), reason=words)
-        case _ if press.verb in set(Choice):
-            return Decision(kind=DecisionKind.CHOICE, choice=Choice(press.verb))
-    raise DecisionError("this button is no longer valid; `pending` shows what waits")
 
 
 def _says(desk: Desk, view: ParkView, press: Press) -> bool:
@@ -449,72 +441,9 @@ def _says(desk: Desk, view: ParkView, press: Press) -> bool:
     return all(name in view.call.args and view.call.args[name] == new for name, new in changes.items())
 
 
-def _looks_decided(text: str) -> bool:
-    """Whether its writer may think that *text* decides what waits."""
-    said = text.strip()
-    return said.casefold().rstrip(".!") in DECIDING or _COMMAND.match(said) is not None
-
-
 def _one_of(by: Answering, view: ParkView) -> str:
     """The event of one of the decisions that a click takes together."""
     return f"{by.event_id}:{view.park.token}"
-
-
-def _suggested(view: ParkView, n: int) -> str:
-    """The answer that was suggested there, as its agent wrote it. Raises DecisionError."""
-    suggestions = (view.call.args if view.call else {}).get("suggestions") or ()
-    if view.park.kind is not ParkKind.QUESTION or not 0 <= n < len(suggestions):
-        raise DecisionError("this answer is no longer there; write it in your own words")
-    return str(suggestions[n])
-
-
-def _asks(press: Press) -> str | None:
-    """What is still to be said before the verb means anything."""
-    if press.words is not None and press.words.strip():
-        return None
-    return _ASKS.get(press.verb)
-
-
-_ASKS: Final[Mapping[str, str]] = {
-    Verb.REVISE: "How should it be changed?",
-    Verb.ANSWER: "What is your answer?",
-}
-
-
-def problems_in_words(error: BadArguments) -> str:
-    """What is wrong, a line for each field."""
-    return "\n".join(f"{name}: {words}" if name else words for name, words in error.problems.items())
-
-
-def sentence(words: str) -> str:
-    """*words* with a full stop, and a capital unless a code begins them."""
-    said = words if re.match(r"t-\d", words) else words[:1].upper() + words[1:]
-    return said if said.endswith((".", "!", "?")) else f"{said}."
-
-
-def _is_chatter(message: ChatMessage) -> bool:
-    """It stands at the top of a chat of many and names nobody: nothing around it could make it ours."""
-    place = message.place
-    alone = place.thread is None and message.reply_to is None and number_named(message.text) is None
-    return alone and not _is_to_us(message)
-
-
-def _is_to_us(message: ChatMessage) -> bool:
-    """It names us, or stands where nobody else is."""
-    return message.addressed or message.place.kind is ChatKind.DIRECT
-
-
-def _whole(message: ChatMessage) -> str:
-    """Its words, and what came with them that is not read."""
-    text = storable(message.text, LONGEST_WORDS)
-    if not message.attachments or not text.strip():
-        return text
-    return f"{text}\n\n[Attached, not read: {', '.join(map(str, message.attachments))}]"
-
-
-def _unread(attachments: Sequence[Attachment]) -> str:
-    named = ", ".join(map(str, attachments))
-    return f"I can't read {named}: say in words what matters." if named else ""
 
 
 def _goal(task: Task) -> str:

@@ -3,6 +3,7 @@
 Which rows a card has and what may be answered is cards.py; what stands here is only how it is said.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -283,3 +284,9 @@ def _after(park: Park, call: Call | None) -> list[str]:
     if call.outcome in (Outcome.FAILED, Outcome.VOID, Outcome.REFUSED) and "error" in call.result:
         came = f"{came}: {beginning(str(call.result['error']), LONGEST_STATUS, lines=False)}"
     return [*changes, came] if came else changes
+
+
+def sentence(words: str) -> str:
+    """*words* with a full stop, and a capital unless a code begins them."""
+    said = words if re.match(r"t-\d", words) else words[:1].upper() + words[1:]
+    return said if said.endswith((".", "!", "?")) else f"{said}."

@@ -31,7 +31,6 @@ from core.cards import Card, Verb, pages
 from core.chat import Answer
 from core.errors import BadArguments
 from core.forms import Form, changes_in, form
-from core.front import problems_in_words
 from core.parks import Choice, ParkKind
 from core.people import Route
 from core.rendering import View
@@ -162,7 +161,7 @@ def _wrong(amount: str) -> str:
     try:
         changes_in(REFUNDED, {"amount": amount})
     except BadArguments as error:
-        return problems_in_words(error)
+        return error.lines
     raise AssertionError(f"{amount} may be paid back")
 
 

@@ -52,10 +52,11 @@ from adapters.slack.words import plain
 from core.cards import Verb
 from core.chat import Answer, ChatMessage, Place, Press, Typed
 from core.errors import BadArguments, ChatError, InSeveral, StoreError
-from core.front import UNKNOWN, Front, problems_in_words, sentence
+from core.front import UNKNOWN, Front
 from core.home import home
 from core.ids import Token
 from core.route import ChatKind
+from core.wording import sentence
 
 log = logging.getLogger(__name__)
 
@@ -336,7 +337,7 @@ class Listening:
             try:
                 answer = await task
             except BadArguments as error:
-                answer = Answer(words=problems_in_words(error))
+                answer = Answer(words=error.lines)
             except StoreError:
                 log.exception("a late decision was not taken")
                 answer = Answer(words="The database did not take it: nothing is decided. Try again.")

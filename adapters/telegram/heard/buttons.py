@@ -34,7 +34,7 @@ from core.cards import Verb
 from core.chat import SILENCE, Answer, Place, Press, Typed
 from core.errors import BadArguments, ChatError, StoreError
 from core.forms import Form, Input
-from core.front import GONE, Front, problems_in_words
+from core.front import GONE, Front
 from core.ids import Token
 from core.parks import Choice
 from core.rendering import View
@@ -128,7 +128,7 @@ class Buttons:
         try:
             return await does(self, click, found)
         except BadArguments as error:
-            return Done(answer=Answer(words=problems_in_words(error)))
+            return Done(answer=Answer(words=error.lines))
 
     async def _typed(self, click: Click, line: str) -> Answer:
         place = Place(chat=str(click.where), kind=ChatKind.DIRECT if click.where.private else ChatKind.GROUP)
@@ -185,9 +185,10 @@ class Buttons:
         return await self._opened(click, found, Choice.SEND_AGAIN, sure(found.token, Choice.SEND_AGAIN))
 
     async def _why(self, click: Click, found: Pressed) -> Done:
-        against = await self.front.begins(self._press(click, found, Verb.DECLINE))
+        press = self._press(click, found, Verb.DECLINE)
+        against = await self.front.begins(press)
         if against.words:
-            return Done(answer=against)
+            return Done(answer=against, then=lambda: self._current(click, press, against))
         question = question_for(Verb.DECLINE, WHY, against.about)
         return Done(then=lambda: self._asks(click, found, question, Verb.DECLINE))
 

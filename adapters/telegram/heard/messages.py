@@ -31,7 +31,7 @@ from adapters.telegram.heard.updates import (
 )
 from core.chat import SILENCE, Answer, ChatMessage, Typed
 from core.commands import BY_NAME
-from core.front import UNKNOWN, Front
+from core.front import Front
 from core.route import ChatKind, is_new, number_named
 
 log = logging.getLogger(__name__)
@@ -98,11 +98,10 @@ class Messages:
             await self._tell(message, user, await self.front.said(told))
 
     async def _tell(self, message: Message, user: User, answer: Answer) -> None:
-        stranger = answer.words == UNKNOWN
-        if stranger and self._was_told(user):
+        if answer.unknown and self._was_told(user):
             return
         told = await self.telling.tell(where(message), user.id, answer, reply_to=message.message_id)
-        if stranger and told:
+        if answer.unknown and told:
             self._remember(user)
 
     def _was_told(self, user: User) -> bool:
@@ -154,8 +153,7 @@ class Messages:
             line = f"join {code}" if code else "help"
         typed = Typed(account=account_of(user), event_id=event_id, text=line, place=place_of(message))
         answer = await self.front.typed(typed)
-        unknown = said.name == "start" and answer.words == UNKNOWN
-        return Answer(words=WELCOME) if unknown else answer
+        return Answer(words=WELCOME) if answer.unknown and said.name == "start" else answer
 
     async def _refused(self, message: Message, user: User, said: Said | None, us: Us, why: str) -> None:
         """Nobody is listened to whom we can't tell; they hear so where they spoke to us, and no bot twice."""

@@ -18,7 +18,7 @@ from adapters.telegram.shown.answers import messages_of
 from adapters.telegram.shown.menus import Question, is_question
 from core.chat import Answer, Press
 from core.errors import BadArguments, ChatError
-from core.front import Front, problems_in_words
+from core.front import Front
 from core.ids import Token
 from core.ports import Prompt
 
@@ -121,7 +121,7 @@ class Prompting:
             else:
                 answer = await self.front.pressed(press)
         except BadArguments as error:
-            again = Question.again(problems_in_words(error))
+            again = Question.again(error.lines)
             asked = await self.ask(
                 here,
                 user,

@@ -113,15 +113,18 @@ class Telling:
         self, where: Spot, message: Message, *, reply_to: int | None = None, asks: ForceReply | None = None
     ) -> Spot:
         """*message* is in *where*; what it is called. Raises ChatError."""
-        in_words = message.in_words
-        try:
+
+        async def sent() -> Spot:
             await self.sending.counted(where)
-            return await self.sending.send(where, message, in_words, reply_to=reply_to, asks=asks)
+            return await self.sending.send(where, message, message.in_words, reply_to=reply_to, asks=asks)
+
+        try:
+            return await sent()
         except ChatBusy as busy:
             if busy.retry_after_seconds > PATIENCE_SECONDS:
                 raise
             await self.clock.sleep(busy.retry_after_seconds)
-            return await self.sending.send(where, message, in_words, reply_to=reply_to, asks=asks)
+            return await sent()
 
 
 def is_for_one(answer: Answer) -> bool:
